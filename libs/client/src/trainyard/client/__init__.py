@@ -1,0 +1,1 @@
+"""The SDK and the `yard` command."""

@@ -1,0 +1,1 @@
+"""What every service of Trainyard shares: the contract, the lifecycle, the bus and the way a service runs."""

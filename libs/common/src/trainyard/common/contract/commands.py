@@ -1,0 +1,55 @@
+"""What may be asked of the yard: over HTTP, and as a CloudEvent in a NATS request with the same answer.
+
+A command names its resource, never a service; the gateway that answers it is found by the subject.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.model import Fact
+
+
+class Command(Fact):
+    kind: ClassVar[str]
+
+
+class SubmitJob(Command):
+    """`spec` is a raw job file as JSON: the gateway validates it and answers faults in the caller's words."""
+
+    kind: ClassVar[str] = "job.submit"
+    spec: dict[str, Any]
+    idempotency_key: str | None = None
+
+
+class CancelJob(Command):
+    kind: ClassVar[str] = "job.cancel"
+    job_id: str
+    message: str = ""
+
+
+class RetryJob(Command):
+    """A new job with the spec of one that has ended."""
+
+    kind: ClassVar[str] = "job.retry"
+    job_id: str
+    idempotency_key: str | None = None
+
+
+class Convert(Command):
+    kind: ClassVar[str] = "conversion.request"
+    spec: dict[str, Any]
+    idempotency_key: str | None = None
+
+
+class Answer(Fact):
+    """The answer to a command: the HTTP status that the same request gets, and its body."""
+
+    status: int
+    body: dict[str, Any]
+
+
+COMMANDS: dict[str, type[Command]] = {cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert)}
+
+__all__ = ["COMMANDS", "Answer", "CancelJob", "Command", "ConversionSpec", "Convert", "RetryJob", "SubmitJob"]

@@ -1,0 +1,305 @@
+"""Every event of a job's and a conversion's life, and of the devices.
+
+`kind` is the last token of the NATS subject and of the CloudEvents type. `discriminator` tells two events of one kind
+and one job apart; together they make the event's id, so an append that is sent twice is stored once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.model import Fact
+from trainyard.common.lifecycle.states import EndReason
+
+
+class Event(Fact):
+    entity: ClassVar[Literal["job", "conversion", "device"]]
+    kind: ClassVar[str]
+
+    def entity_id(self) -> str:
+        raise NotImplementedError
+
+    def discriminator(self) -> str:
+        """Empty where a job can have only one event of this kind."""
+        return ""
+
+    def event_id(self) -> str:
+        """Deterministic: the CloudEvents id and the Nats-Msg-Id."""
+        parts = (self.entity_id(), self.kind, self.discriminator())
+        return "/".join(part for part in parts if part)
+
+
+class JobEvent(Event):
+    entity: ClassVar[Literal["job"]] = "job"
+    job_id: str
+
+    def entity_id(self) -> str:
+        return self.job_id
+
+
+class AttemptEvent(JobEvent):
+    """An event of one attempt; attempts count from 1."""
+
+    attempt: int = 1
+
+    def discriminator(self) -> str:
+        return str(self.attempt)
+
+
+class JobSubmitted(JobEvent):
+    kind: ClassVar[str] = "submitted"
+    spec: JobSpec
+    owner: str = "unknown"
+    retry_of: str | None = None
+    spec_digest: str = ""
+    """SHA-256 of the canonical spec: an Idempotency-Key that comes again with another body is told so."""
+
+
+class Reason(Fact):
+    """One step of a decision, for people: `passed` tells whether this rule let the candidate through."""
+
+    rule: str
+    text: str
+    passed: bool = True
+
+
+class Resolution(Fact):
+    """What the matrix chose."""
+
+    image: str
+    """Name in the image catalogue; `host` is the launcher's own interpreter."""
+    framework_version: str | None = None
+    accelerator: str = "cpu"
+    reasons: tuple[Reason, ...] = ()
+
+
+class JobResolved(JobEvent):
+    kind: ClassVar[str] = "resolved"
+    spec: JobSpec
+    owner: str = "unknown"
+    resolution: Resolution
+
+
+class JobRejected(JobEvent):
+    kind: ClassVar[str] = "rejected"
+    message: str
+    nearest: tuple[str, ...] = ()
+    """Changes that would make it fit, nearest first."""
+    reasons: tuple[Reason, ...] = ()
+
+
+class JobQueued(AttemptEvent):
+    kind: ClassVar[str] = "queued"
+    message: str
+
+
+class JobStarting(AttemptEvent):
+    kind: ClassVar[str] = "starting"
+    backend: str
+    node: str
+
+
+class RankInfo(Fact):
+    rank: int
+    role: str = "worker"
+    replica: int = 0
+    node: str = ""
+    pid: int | None = None
+
+
+class JobRunning(AttemptEvent):
+    kind: ClassVar[str] = "running"
+    ranks: tuple[RankInfo, ...] = ()
+
+
+class JobProgress(AttemptEvent):
+    """The newest report of a rank; reports are thinned to about one a second and the last is never dropped."""
+
+    kind: ClassVar[str] = "progress"
+    number: int
+    """Counts the progress events of an attempt, from 1."""
+    rank: int = 0
+    epoch: int | None = None
+    epochs: int | None = None
+    step: int | None = None
+    steps: int | None = None
+    metrics: dict[str, float | None] = {}
+    """loss, accuracy, samples_per_second …; None where the value was not finite."""
+
+    def discriminator(self) -> str:
+        return f"{self.attempt}.{self.number}"
+
+
+class Ending(Fact):
+    """How one rank ended."""
+
+    rank: int
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: EndReason = EndReason.COMPLETED
+    message: str = ""
+    max_rss: int | None = None
+    """Peak resident bytes of the largest process of the rank."""
+    cpu_seconds: float | None = None
+
+
+class JobRestarting(AttemptEvent):
+    """`attempt` is the one that ended; the next is one higher."""
+
+    kind: ClassVar[str] = "restarting"
+    reason: EndReason
+    message: str
+    budget: str
+    budget_left: int
+    endings: tuple[Ending, ...] = ()
+
+
+class JobSuspended(AttemptEvent):
+    kind: ClassVar[str] = "suspended"
+    by: str
+    message: str = ""
+
+
+class JobCancelling(JobEvent):
+    kind: ClassVar[str] = "cancelling"
+    by: str
+    message: str = ""
+
+
+class JobSucceeded(AttemptEvent):
+    kind: ClassVar[str] = "succeeded"
+    outputs: str | None = None
+    """Folder (local backend) or URI of what the job wrote."""
+    seconds: float = 0.0
+    endings: tuple[Ending, ...] = ()
+
+
+class JobFailed(AttemptEvent):
+    kind: ClassVar[str] = "failed"
+    reason: EndReason
+    message: str
+    seconds: float = 0.0
+    endings: tuple[Ending, ...] = ()
+    log_tail: tuple[str, ...] = ()
+
+
+class JobCancelled(AttemptEvent):
+    kind: ClassVar[str] = "cancelled"
+    message: str = ""
+    endings: tuple[Ending, ...] = ()
+
+
+class JobLost(AttemptEvent):
+    kind: ClassVar[str] = "lost"
+    message: str
+    endings: tuple[Ending, ...] = ()
+
+
+class ConversionEvent(Event):
+    entity: ClassVar[Literal["conversion"]] = "conversion"
+    conversion_id: str
+    job_id: str | None = None
+
+    def entity_id(self) -> str:
+        return self.conversion_id
+
+
+class ConversionRequested(ConversionEvent):
+    kind: ClassVar[str] = "requested"
+    spec: ConversionSpec
+    owner: str = "unknown"
+
+
+class ConversionProgress(ConversionEvent):
+    kind: ClassVar[str] = "progress"
+    number: int
+    attempt: int = 1
+    step: str
+    message: str = ""
+    fraction: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+    def discriminator(self) -> str:
+        return f"{self.attempt}.{self.number}"
+
+
+class ConversionSucceeded(ConversionEvent):
+    kind: ClassVar[str] = "succeeded"
+    name: str
+    onnx: str | None = None
+    repository: str | None = None
+    report: str
+    report_html: str | None = None
+    max_abs_error: float | None = None
+    batch_sizes: tuple[int, ...] = ()
+    served: dict[str, Any] = {}
+    """What the serving check asked and got: `label`, `predicted`, `max_abs_error`, `endpoint`."""
+    seconds: float = 0.0
+
+
+class ConversionFailed(ConversionEvent):
+    kind: ClassVar[str] = "failed"
+    reason: str
+    message: str
+    report: str | None = None
+    seconds: float = 0.0
+
+
+class Device(Fact):
+    """One accelerator or the CPU of a node. What a driver does not support is absent, never 0."""
+
+    id: str
+    kind: str
+    model: str = ""
+    utilisation: float | None = None
+    """0 to 1."""
+    memory_used: int | None = None
+    memory_total: int | None = None
+    power_watts: float | None = None
+    temperature_celsius: float | None = None
+
+
+class Usage(Fact):
+    """What one job uses on one node at this moment."""
+
+    job_id: str
+    cpu_cores: float | None = None
+    memory_used: int | None = None
+    processes: int = 0
+
+
+class DeviceSampled(Event):
+    entity: ClassVar[Literal["device"]] = "device"
+    kind: ClassVar[str] = "sampled"
+    node: str
+    at: float
+    """Unix seconds."""
+    devices: tuple[Device, ...] = ()
+    usage: tuple[Usage, ...] = ()
+
+    def entity_id(self) -> str:
+        return self.node
+
+    def discriminator(self) -> str:
+        return f"{self.at:.3f}"
+
+
+JOB_EVENTS: dict[str, type[JobEvent]] = {
+    cls.kind: cls
+    for cls in (
+        JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobRunning, JobProgress, JobRestarting,
+        JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
+    )
+}
+CONVERSION_EVENTS: dict[str, type[ConversionEvent]] = {
+    cls.kind: cls for cls in (ConversionRequested, ConversionProgress, ConversionSucceeded, ConversionFailed)
+}
+DEVICE_EVENTS: dict[str, type[Event]] = {DeviceSampled.kind: DeviceSampled}
+EVENTS: dict[str, dict[str, type[Any]]] = {
+    "job": dict(JOB_EVENTS),
+    "conversion": dict(CONVERSION_EVENTS),
+    "device": dict(DEVICE_EVENTS),
+}

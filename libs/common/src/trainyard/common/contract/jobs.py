@@ -1,0 +1,199 @@
+"""The job file: one shape for every framework, on a laptop and on a cluster.
+
+Everything that a person may write is here, strict: unknown fields, wrong types and impossible values are refused at
+submission. What only the services find out (image, node, ports) is never part of it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from trainyard.common.contract.conversions import ConvertSpec
+from trainyard.common.contract.frameworks import FRAMEWORKS, FrameworkName
+from trainyard.common.contract.model import Bytes, DnsLabel, Duration, Spec, Text
+
+RESERVED_ENV = frozenset(
+    "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT TORCHELASTIC_RESTART_COUNT".split()
+)
+"""Names that the launcher gives to every rank. Source: torch elastic documentation."""
+
+
+_SHORT = ("replicas", "processes", "resources", "limits")
+
+
+class Framework(Spec):
+    name: FrameworkName
+    """Which adapter forms the process group."""
+    version: Annotated[str, Field(max_length=100)] | None = None
+    """A PEP 440 specifier such as `>=2.1,<3`; absent: the newest that fits."""
+
+
+def _framework(value: Any) -> Any:
+    """`pytorch` and `pytorch>=2.1` are short for the mapping."""
+    if isinstance(value, str):
+        for index, char in enumerate(value):
+            if char in "<>=!~":
+                return {"name": value[:index].strip(), "version": value[index:].strip()}
+        return {"name": value.strip()}
+    return value
+
+
+class Accelerators(Spec):
+    count: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Accelerators for each process."""
+    kind: Annotated[str, Field(max_length=40)] = "gpu"
+    """`gpu`, `npu`, …: a name from the hardware registry."""
+    models: tuple[Annotated[str, Field(max_length=60)], ...] = ()
+    """Acceptable products, best first; empty: any."""
+
+
+class Resources(Spec):
+    """What each process needs. Requests, not limits: a process is placed where this much is free."""
+
+    cpu: Annotated[float, Field(gt=0, le=4096)] = 1.0
+    """Cores."""
+    memory: Bytes = 512 * 2**20
+    """Bytes; `512Mi`, `2Gi`."""
+    accelerators: Accelerators = Accelerators()
+
+
+class Limits(Spec):
+    """Ceilings, apart from the requests."""
+
+    cpu: Annotated[float, Field(gt=0, le=4096)] | None = None
+    memory: Bytes | None = None
+
+
+class Role(Spec):
+    """One kind of replica of a job: `worker`, `chief`, `ps`, `scheduler` …"""
+
+    replicas: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Machines or pods."""
+    processes: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Processes in each replica; usually one for each accelerator."""
+    command: tuple[Text, ...] | None = None
+    """Instead of the job's command."""
+    env: dict[str, Text] = {}
+    resources: Resources = Resources()
+    limits: Limits = Limits()
+
+
+class Retries(Spec):
+    """Attempts beyond the first, by who is at fault; each failure is paid from its own budget."""
+
+    user: Annotated[int, Field(ge=0, le=100)] = 0
+    infrastructure: Annotated[int, Field(ge=0, le=100)] = 3
+    preemption: Annotated[int, Field(ge=0, le=1000)] = 10
+
+
+class Timeouts(Spec):
+    pending: Duration | None = None
+    """Longest wait before the first process starts."""
+    active: Duration | None = None
+    """Longest run of all attempts together."""
+    idle: Duration | None = None
+    """Longest time without reported progress."""
+    grace: Duration = 30.0
+    """Between SIGTERM and SIGKILL."""
+
+
+def _command(value: Any) -> Any:
+    """`command: python train.py` is split as a shell would split it, without a shell."""
+    if isinstance(value, str):
+        import shlex  # noqa: PLC0415 - only for the short form
+
+        try:
+            return shlex.split(value)
+        except ValueError as error:
+            raise ValueError(f"the command cannot be split into words: {error}") from error
+    return value
+
+
+def _env(value: Any) -> Any:
+    """YAML reads `EPOCHS: 10` as a number; a process gets text."""
+    if isinstance(value, dict):
+        return {
+            key: str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item
+            for key, item in value.items()
+        }
+    return value
+
+
+class JobSpec(Spec):
+    """A job file. Times are seconds or `15m`, sizes are bytes or `2Gi`."""
+
+    name: DnsLabel
+    """Lower-case letters, digits and `-`, at most 40."""
+    project: DnsLabel = "default"
+    labels: Annotated[dict[Annotated[str, Field(max_length=63)], Annotated[str, Field(max_length=63)]], Field(max_length=32)] = {}
+    framework: Annotated[Framework, BeforeValidator(_framework, json_schema_input_type=Framework | str)]
+    image: Annotated[str, Field(max_length=200)] | None = None
+    """A name from the image catalogue; absent: the matrix chooses."""
+    workdir: Annotated[Text, Field(max_length=4096)] | None = None
+    """Where the command runs. In a job file a relative path counts from the file; on the wire it is absolute."""
+    command: Annotated[
+        tuple[Text, ...], BeforeValidator(_command, json_schema_input_type=tuple[str, ...] | str), Field(min_length=1)
+    ]
+    """Program and arguments; `python` is the image's interpreter."""
+    env: Annotated[dict[str, Text], BeforeValidator(_env), Field(max_length=256)] = {}
+    replicas: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Short for `roles.worker.replicas`."""
+    processes: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Short for `roles.worker.processes`."""
+    resources: Resources = Resources()
+    """Short for `roles.worker.resources`."""
+    limits: Limits = Limits()
+    roles: Annotated[dict[DnsLabel, Role], Field(max_length=16)] = {}
+    """For runtimes with several kinds of replicas; excludes the short forms above."""
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    """Higher starts first."""
+    retries: Retries = Retries()
+    timeouts: Timeouts = Timeouts()
+    convert: ConvertSpec | None = None
+    """What the converter makes of the trained model."""
+
+    @field_validator("env")
+    @classmethod
+    def _env_is_usable(cls, env: dict[str, str]) -> dict[str, str]:
+        for name in env:
+            if not name or "=" in name or "\0" in name:
+                raise ValueError(f"{name!r} is not a name of an environment variable")
+            if name in RESERVED_ENV or name.startswith("TRAINYARD_"):
+                raise ValueError(f"{name} is set by the launcher; choose another name")
+        return env
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> Self:
+        # By value, not by what was written: a spec read back from the wire spells every default out.
+        short = [name for name in _SHORT if getattr(self, name) != type(self).model_fields[name].default]
+        if self.roles and short:
+            raise ValueError(f"say {', '.join(short)} inside each of `roles`, not beside them")
+        return self
+
+    def all_roles(self) -> dict[str, Role]:
+        """Every role, the short form spelt out. One entry at least."""
+        if self.roles:
+            return dict(self.roles)
+        return {
+            "worker": Role(
+                replicas=self.replicas, processes=self.processes, resources=self.resources, limits=self.limits
+            )
+        }
+
+    def world_size(self) -> int:
+        return sum(role.replicas * role.processes for role in self.all_roles().values())
+
+
+__all__ = [
+    "FRAMEWORKS",
+    "Accelerators",
+    "Framework",
+    "JobSpec",
+    "Limits",
+    "Resources",
+    "Retries",
+    "Role",
+    "Timeouts",
+]

@@ -1,0 +1,1 @@
+"""Any model to ONNX and Triton, proven equal."""

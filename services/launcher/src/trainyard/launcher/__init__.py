@@ -1,0 +1,1 @@
+"""Starts jobs and watches them to their end."""

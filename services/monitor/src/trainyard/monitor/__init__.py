@@ -1,0 +1,1 @@
+"""Whose accelerators do what."""

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Rewrite the locked requirements. Workspace members stay out (they are installed from the clone), and so does
+# the address of any index: a lock made here must install from whichever mirror the reader has configured.
+set -eu
+cd "$(dirname "$0")/.."
+export UV_CUSTOM_COMPILE_COMMAND="just lock"
+
+members=$(sed -n 's/^name = "\(trainyard-.*\)"/--no-emit-package \1/p' libs/*/pyproject.toml services/*/pyproject.toml)
+lock() {
+  output=$1
+  shift
+  # shellcheck disable=SC2086  # one word an option
+  uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
+    $members "$@" --output-file "$output"
+}
+lock requirements/runtime.lock pyproject.toml --group build
+lock requirements/dev.lock pyproject.toml --group build --group dev --constraint requirements/runtime.lock
