@@ -72,6 +72,11 @@ class Running(Protocol):
 
 
 class EventLog(Protocol):
+    async def identity(self) -> str:
+        """Names this very log: another value means that the stream was deleted and made anew, so that a projection
+        of the old one must be dropped (NATS: the stream's creation time)."""
+        ...
+
     async def append(self, event: Event, *, after: int) -> int:
         """Store `event` if the last sequence of its entity is `after` (0: it has none yet). Returns its sequence.
 

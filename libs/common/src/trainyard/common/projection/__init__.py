@@ -1,0 +1,1 @@
+"""Projections of the event log: SQLite files that may be deleted at any time and are then built again."""

@@ -1,0 +1,87 @@
+"""What every service reads from the environment. A service's own `settings.py` adds to it; nobody else reads it.
+
+Ports are a block from one base, so that two yards can run on a machine and a port in use is moved with one variable.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainyard.common.errors import InvalidInput
+
+BASE_PORT = 8470
+SERVICES = ("job-api", "matrix", "launcher", "converter", "monitor")
+"""Ports are given in this order, from the base; nats-server comes behind them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    service: str
+    state: Path
+    """The state folder: event store, projections, jobs, images, models."""
+    nats_url: str
+    nats_user: str | None
+    nats_password: str | None
+    host: str
+    port: int
+    log_format: str
+    """`json`, `pretty` or `auto` (pretty on a terminal)."""
+    log_level: str
+    otlp_endpoint: str | None
+
+    @classmethod
+    def from_env(cls, service: str, env: Mapping[str, str]) -> RuntimeSettings:
+        base = integer(env, "TRAINYARD_BASE_PORT", BASE_PORT, 1024, 65_000)
+        return cls(
+            service=service,
+            state=Path(env.get("TRAINYARD_STATE", ".yard")).absolute(),
+            nats_url=env.get("NATS_URL", f"nats://127.0.0.1:{nats_port(base)}"),
+            nats_user=env.get("NATS_USER"),
+            nats_password=env.get("NATS_PASSWORD"),
+            host=env.get("TRAINYARD_LISTEN", "127.0.0.1") if service in {"job-api", "monitor"} else "127.0.0.1",
+            port=service_port(service, base),
+            log_format=choice(env, "TRAINYARD_LOG_FORMAT", "auto", ("auto", "json", "pretty")),
+            log_level=choice(env, "TRAINYARD_LOG_LEVEL", "info", ("debug", "info", "warning", "error")),
+            otlp_endpoint=env.get("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        )
+
+
+def service_port(service: str, base: int = BASE_PORT) -> int:
+    return base + SERVICES.index(service)
+
+
+def nats_port(base: int = BASE_PORT) -> int:
+    return base + len(SERVICES)
+
+
+def is_loopback(host: str) -> bool:
+    """`localhost`, 127.0.0.0/8 and ::1: nobody but this machine can reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def integer(env: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    text = env.get(name)
+    if text is None or text == "":
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        raise InvalidInput.one(f"{text!r} is not a whole number", name) from None
+    if not low <= value <= high:
+        raise InvalidInput.one(f"{value} is out of range", name, f"{low} to {high}")
+    return value
+
+
+def choice(env: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...]) -> str:
+    value = env.get(name, default) or default
+    if value not in allowed:
+        raise InvalidInput.one(f"{value!r} is not known", name, f"one of {', '.join(allowed)}")
+    return value
