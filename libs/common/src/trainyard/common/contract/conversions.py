@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trainyard.common.contract.model import DnsLabel, Spec, Text
+from trainyard.common.contract.model import IMPORT_PATH, TENSOR_NAME, DnsLabel, Spec, Text
 
 Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
@@ -17,7 +17,7 @@ Target = Literal["onnx", "triton"]
 class TensorSpec(Spec):
     """One input or output of a model."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]{0,99}$")]
+    name: Annotated[str, Field(pattern=TENSOR_NAME)]
     dtype: Dtype = "float32"
     shape: Annotated[tuple[Annotated[int, Field(ge=-1, le=2**31)] | Literal["batch"], ...], Field(max_length=8)] = ("batch",)
     """Dimensions; `batch` is the free first one, -1 any other free one."""
@@ -36,7 +36,7 @@ class ConvertSpec(Spec):
     name: DnsLabel | None = None
     """The model's name in the repository; absent: the job's name."""
     to: tuple[Target, ...] = ("onnx", "triton")
-    model: Annotated[Text, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", max_length=200)]
+    model: Annotated[Text, Field(pattern=IMPORT_PATH, max_length=200)]
     """`module:factory`, importable from the job's workdir; called without arguments it gives the untrained model."""
     weights: Annotated[Text, Field(max_length=1024)] = "model.pt"
     """The trained parameters (a state dict; loaded without unpickling code)."""

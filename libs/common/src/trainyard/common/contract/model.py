@@ -36,10 +36,18 @@ def _no_nul(text: str) -> str:
     return text
 
 
-DnsLabel = Annotated[
-    str,
-    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=40),
-]
+DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
+TENSOR_NAME = r"^[A-Za-z_][A-Za-z0-9_.]{0,99}$"
+
+PATTERNS = {
+    DNS_LABEL: "lower-case letters, digits and '-', with a letter or digit at both ends, at most 40",
+    IMPORT_PATH: "module:factory, such as model:build",
+    TENSOR_NAME: "letters, digits, '_' and '.', not beginning with a digit",
+}
+"""What each pattern asks, in words."""
+
+DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL, min_length=1, max_length=40)]
 """A name that Kubernetes takes with our suffixes on it: RFC 1123 label, at most 40 characters."""
 
 Text = Annotated[str, AfterValidator(_no_nul)]

@@ -1,0 +1,119 @@
+"""What a person may write in a job file, and what is said to them when it is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trainyard.common.contract.explain import validate
+from trainyard.common.contract.jobfile import MAX_BYTES, parse_json, parse_yaml
+from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.errors import InvalidInput
+
+LAUGHS = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "\n".join(
+    f"{name}: &{name} [{','.join(['*' + above] * 10)}]" for above, name in zip("abcdef", "bcdefg", strict=True)
+)
+MINIMAL: dict[str, Any] = {"name": "a", "framework": "generic", "command": ["true"]}
+
+
+def spec(**changes: Any) -> JobSpec:
+    return validate(JobSpec, {**MINIMAL, **changes})
+
+
+def test_short_forms_become_the_long_ones() -> None:
+    job = spec(
+        framework="pytorch>=2.1,<3",
+        command="python train.py --name 'two words'",
+        env={"EPOCHS": 10},
+        resources={"memory": "2Gi"},
+        timeouts={"active": "90m"},
+    )
+    assert job.framework.name == "pytorch"
+    assert job.framework.version == ">=2.1,<3"
+    assert job.command == ("python", "train.py", "--name", "two words")
+    assert job.env == {"EPOCHS": "10"}
+    assert job.resources.memory == 2 * 2**30
+    assert job.timeouts.active == 5400
+
+
+def test_a_spec_survives_the_wire() -> None:
+    job = spec(roles={"chief": {}, "worker": {"replicas": 3, "processes": 2}})
+    assert JobSpec.model_validate_json(job.model_dump_json(exclude_none=True)) == job
+    assert job.world_size() == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "says"),
+    [
+        ({"replicaz": 2}, "replicaz", "did you mean 'replicas'?"),
+        ({"resources": {"cpus": 2}}, "resources.cpus", "did you mean 'cpu'?"),
+        ({"roles": {"ps": {"replica": 2}}}, "roles.ps.replica", "did you mean 'replicas'?"),
+        ({"framework": {"name": "pytorch", "verson": "2"}}, "framework.verson", "did you mean 'version'?"),
+        ({"framework": "pytroch"}, "framework.name", "'pytroch' is not known"),
+        ({"name": "../evil"}, "name", "does not fit"),
+        ({"name": "a" * 200}, "name", "at most 40"),
+        ({"name": "Ünïcode"}, "name", "does not fit"),
+        ({"replicas": -1}, "replicas", "greater than or equal to 1"),
+        ({"replicas": "many"}, "replicas", "valid integer"),
+        ({"command": []}, "command", "at least 1 item"),
+        ({"command": "python 'unclosed"}, "command", "cannot be split"),
+        ({"command": ["a\0b"]}, "command.0", "NUL"),
+        ({"env": {"A": "x\0y"}}, "env.A", "NUL"),
+        ({"env": {"A=B": "x"}}, "env", "not a name"),
+        ({"env": {"RANK": "0"}}, "env", "set by the launcher"),
+        ({"env": {"TRAINYARD_X": "0"}}, "env", "set by the launcher"),
+        ({"env": {"A": [1]}}, "env.A", "valid string"),
+        ({"resources": {"memory": "lots"}}, "resources.memory", "512Mi"),
+        ({"resources": {"cpu": 0}}, "resources.cpu", "greater than 0"),
+        ({"timeouts": {"grace": "soon"}}, "timeouts.grace", "90s"),
+        ({"roles": {"ps": {}}, "replicas": 2}, "", "inside each of `roles`"),
+        ({"convert": {"model": "no-colon", "inputs": [{"name": "x"}]}}, "convert.model", "does not fit"),
+        ({"convert": {"model": "m:f", "inputs": []}}, "convert.inputs", "at least 1 item"),
+    ],
+)
+def test_faults_are_told_where_they_are(changes: dict[str, Any], where: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        spec(**changes)
+    assert [problem.where for problem in caught.value.problems] == [where]
+    assert says in str(caught.value)
+
+
+def test_missing_fields_are_each_named() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        validate(JobSpec, {})
+    assert {problem.where for problem in caught.value.problems} == {"name", "framework", "command"}
+
+
+@pytest.mark.parametrize("document", [[], "x", 3, None])
+def test_only_a_mapping_is_a_job(document: Any) -> None:
+    with pytest.raises(InvalidInput, match="mapping of fields"):
+        validate(JobSpec, document)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ("- a\n- b", "mapping of fields"),
+        ("a: 1\nb: [", "not valid YAML"),
+        ("a: 1\na: 2", "'a' is written twice"),
+        ("a: &x [*x]", "contains itself"),
+        ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("a: " + "[" * 60 + "]" * 60, "nested deeper"),
+        (LAUGHS, "unfolds"),
+        ("a: " + "x" * MAX_BYTES, "at most"),
+        (b"\xff\xfe\x00", "not valid YAML"),
+    ],
+)
+def test_hostile_or_broken_yaml_is_refused(text: str | bytes, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        parse_yaml(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("{", "not valid JSON"), ("[" * 100_000, "not valid JSON"), ("[]", "mapping")]
+)
+def test_broken_json_is_refused(text: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        parse_json(text)
