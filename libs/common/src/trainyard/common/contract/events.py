@@ -58,6 +58,9 @@ class JobSubmitted(JobEvent):
     spec_digest: str = ""
     """SHA-256 of the canonical spec: an Idempotency-Key that comes again with another body is told so."""
 
+    def discriminator(self) -> str:
+        return self.spec_digest[:16]
+
 
 class Reason(Fact):
     """One step of a decision, for people: `passed` tells whether this rule let the candidate through."""
@@ -212,6 +215,10 @@ class ConversionRequested(ConversionEvent):
     kind: ClassVar[str] = "requested"
     spec: ConversionSpec
     owner: str = "unknown"
+    spec_digest: str = ""
+
+    def discriminator(self) -> str:
+        return self.spec_digest[:16]
 
 
 class ConversionProgress(ConversionEvent):

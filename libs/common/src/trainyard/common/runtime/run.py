@@ -38,8 +38,9 @@ EXIT_FAILURE = 1
 class Service(Protocol):
     """What a service's `app.build` returns."""
 
-    http: ASGIApp | None
-    """Its own HTTP interface, or None."""
+    async def start(self) -> ASGIApp | None:
+        """Open what it needs. Gives its own HTTP interface, or None."""
+        ...
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -116,8 +117,7 @@ async def _serve(runtime: RuntimeSettings, listener: socket.socket, build: Calla
         metrics=metrics.PrometheusBusMetrics(),
     )
     try:
-        service = build(bus)
-        await _until_stopped(runtime, listener, bus, service, stop)
+        await _until_stopped(runtime, listener, bus, build(bus), stop)
     finally:
         await bus.close()
 
@@ -128,7 +128,8 @@ async def _until_stopped(
     async def bus_connected() -> str | None:
         return None if await bus.connected() else f"nats-server at {runtime.nats_url} does not answer"
 
-    app = health.application(runtime.service, {"bus": bus_connected, "service": service.ready}, service.http)
+    inner = await service.start()
+    app = health.application(runtime.service, {"bus": bus_connected, "service": service.ready}, inner)
     server = _Server(
         uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=5, access_log=False)
     )

@@ -1,0 +1,1 @@
+"""What the gateway touches: SQLite, files, HTTP."""

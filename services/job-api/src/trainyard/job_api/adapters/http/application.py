@@ -1,0 +1,45 @@
+"""The FastAPI application: routes, errors, guard, OpenAPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+from starlette.types import ASGIApp
+
+from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.jobs import JobSpec
+from trainyard.job_api.adapters.http import conversions, jobs, logs, problems, streams
+from trainyard.job_api.adapters.http.security import Guard
+from trainyard.job_api.gateway import Gateway
+from trainyard.job_api.settings import Settings
+
+VERSION = "1"
+
+
+def routes(gateway: Gateway) -> FastAPI:
+    """Without the guard: what the OpenAPI document is generated from."""
+    app = FastAPI(title="Trainyard", version=VERSION, redoc_url=None, description=__doc__)
+    problems.install(app)
+    for part in (jobs, conversions, streams, logs):
+        app.include_router(part.router(gateway))
+    app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def create(gateway: Gateway, settings: Settings) -> ASGIApp:
+    return Guard(routes(gateway), tokens=settings.tokens, host=settings.host, local_owner=settings.local_owner)
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document and the specs, whose bodies we read ourselves."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        _, definitions = models_json_schema(
+            [(JobSpec, "validation"), (ConversionSpec, "validation")], ref_template="#/components/schemas/{model}"
+        )
+        document["components"]["schemas"].update(definitions["$defs"])
+        app.openapi_schema = document
+    return app.openapi_schema

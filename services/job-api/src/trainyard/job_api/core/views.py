@@ -1,0 +1,106 @@
+"""What the gateway answers: the public shape of jobs, conversions and models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from trainyard.common.lifecycle.states import State
+
+
+class View(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class ConversionView(View):
+    conversion_id: str
+    job_id: str | None = None
+    name: str
+    owner: str
+    state: str
+    """`requested`, `running`, `succeeded` or `failed`."""
+    step: str | None = None
+    fraction: float = 0.0
+    message: str | None = None
+    requested_at: str
+    ended_at: str | None = None
+    result: dict[str, Any] | None = None
+    """The `succeeded` or `failed` event: paths, numbers, report."""
+    last_seq: int
+
+
+class JobView(View):
+    job_id: str
+    name: str
+    project: str
+    framework: str
+    owner: str
+    labels: dict[str, str] = {}
+    state: State
+    attempt: int = 0
+    reason: str | None = None
+    """Why it ended or restarts, as a word."""
+    message: str | None = None
+    """The same in a sentence."""
+    submitted_at: str
+    started_at: str | None = None
+    ended_at: str | None = None
+    retry_of: str | None = None
+    spec: dict[str, Any]
+    resolution: dict[str, Any] | None = None
+    progress: dict[str, Any] | None = None
+    """The newest progress event."""
+    result: dict[str, Any] | None = None
+    """The event that ended it."""
+    conversions: list[ConversionView] = []
+    last_seq: int
+    """Stream sequence of the newest event that this view shows."""
+
+
+class JobPage(View):
+    jobs: list[JobView]
+    next: str | None = None
+    """Pass as `cursor` for the page after this one; absent on the last."""
+
+
+class ConversionPage(View):
+    conversions: list[ConversionView]
+    next: str | None = None
+
+
+class ModelView(View):
+    name: str
+    conversion_id: str
+    job_id: str | None = None
+    created_at: str
+    onnx: str | None = None
+    repository: str | None = None
+    report: str | None = None
+
+
+class ModelPage(View):
+    models: list[ModelView]
+
+
+class EventView(View):
+    seq: int
+    id: str
+    kind: str
+    time: str
+    source: str
+    data: dict[str, Any]
+
+
+class EventPage(View):
+    events: list[EventView]
+
+
+class ProblemView(View):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]] | None = None

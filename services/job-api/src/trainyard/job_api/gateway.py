@@ -1,0 +1,20 @@
+"""What HTTP routes and NATS commands share: the log, the read model, and who may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import Clock
+from trainyard.common.logs.reader import LogStore
+from trainyard.job_api.ports import Changes, Reads, Workdirs
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    log: EventLog
+    reads: Reads
+    changes: Changes
+    logs: LogStore
+    workdirs: Workdirs
+    clock: Clock

@@ -1,0 +1,190 @@
+"""What may be asked of the gateway, each as a plain function, over HTTP and as NATS commands alike.
+
+A job exists from the moment its `submitted` event is durable; only then is anything answered. The same request twice
+(an Idempotency-Key, or a CloudEvent that is delivered again) finds the event of the first one and answers the same job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from trainyard.common import ids
+from trainyard.common.bus.advance import advance, read_head
+from trainyard.common.bus.port import Request
+from trainyard.common.clock import rfc3339
+from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.commands import Answer, CancelJob, Convert, RetryJob, SubmitJob
+from trainyard.common.contract.events import ConversionRequested, JobCancelling, JobEvent, JobSubmitted
+from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence
+from trainyard.common.lifecycle.states import State
+from trainyard.common.lifecycle.transitions import Head
+from trainyard.common.runtime.tracing import span
+from trainyard.job_api.core import submission
+from trainyard.job_api.core.views import ConversionView, JobView
+from trainyard.job_api.gateway import Gateway
+
+CREATED, OK, ACCEPTED = 201, 200, 202
+
+
+async def submit(gateway: Gateway, document: Any, owner: str, key: str | None) -> tuple[int, JobView]:
+    """201 and the new job; 200 and the job that the same key made before. Raises InvalidInput and leaves nothing."""
+    event = submission.job(document, owner=owner, key=key)
+    gateway.workdirs.check(event.spec)
+    return await _store(gateway, event)
+
+
+async def retry(gateway: Gateway, job_id: str, owner: str, key: str | None) -> tuple[int, JobView]:
+    """A new job with the spec of one that has ended. Raises NotFound, or Conflict while it still runs."""
+    head, last = await read_head(gateway.log, ids.parse_job_id(job_id))
+    if not head.terminal:
+        raise Conflict(f"job {head.job_id} has not ended (it is {_word(head)}); cancel it first or wait")
+    submitted: Any = last["submitted"].event
+    document = submitted.spec.model_dump(mode="json", exclude_none=True)
+    event = submission.job(document, owner=owner, key=key, retry_of=head.job_id)
+    gateway.workdirs.check(event.spec)
+    return await _store(gateway, event)
+
+
+async def cancel(gateway: Gateway, job_id: str, owner: str, message: str = "") -> tuple[int, JobView]:
+    """202 once the wish is durable; the launcher ends the processes. Again: the same answer. Conflict when ended."""
+
+    def decide(head: Head, _: dict[str, Recorded[JobEvent]]) -> JobEvent | None:
+        if head.state in {State.CANCELLING, State.CANCELLED}:
+            return None
+        if head.terminal:
+            raise Conflict(f"job {head.job_id} has ended already: it {_word(head)}")
+        return JobCancelling(job_id=head.job_id, by=owner, message=message)
+
+    head, _ = await advance(gateway.log, ids.parse_job_id(job_id), decide)
+    view = await find_job(gateway, head.job_id)
+    return ACCEPTED, view.model_copy(update={"state": head.state, "last_seq": max(head.seq, view.last_seq)})
+
+
+async def convert(gateway: Gateway, document: Any, owner: str, key: str | None) -> tuple[int, ConversionView]:
+    """A conversion on its own; the converter takes it from the log."""
+    event = submission.conversion(document, owner=owner, key=key)
+    try:
+        seq = await gateway.log.append(event, after=0)
+    except StaleSequence:
+        await _must_be_the_same(gateway, "conversion", event.conversion_id, "requested", event.spec_digest)
+        return OK, await find_conversion(gateway, event.conversion_id)
+    return CREATED, gateway.reads.conversion(event.conversion_id) or _fresh_conversion(gateway, event, seq)
+
+
+async def find_job(gateway: Gateway, job_id: str) -> JobView:
+    """From the read model, or from the log itself in the milliseconds before the read model knows it."""
+    view = gateway.reads.job(ids.parse_job_id(job_id))
+    if view is not None:
+        return view
+    _, last = await read_head(gateway.log, ids.parse_job_id(job_id))
+    submitted: Any = last["submitted"]
+    return _fresh(submitted.event, submitted.seq, submitted.time)
+
+
+async def find_conversion(gateway: Gateway, conversion_id: str) -> ConversionView:
+    view = gateway.reads.conversion(ids.parse_conversion_id(conversion_id))
+    if view is not None:
+        return view
+    for recorded in await gateway.log.latest("conversion", ids.parse_conversion_id(conversion_id)):
+        if isinstance(recorded.event, ConversionRequested):
+            return _fresh_conversion(gateway, recorded.event, recorded.seq)
+    raise NotFound(f"there is no conversion {conversion_id}")
+
+
+async def _store(gateway: Gateway, event: JobSubmitted) -> tuple[int, JobView]:
+    with span("job.submit", job_id=event.job_id):
+        try:
+            seq = await gateway.log.append(event, after=0)
+        except StaleSequence:  # the key was used before
+            await _must_be_the_same(gateway, "job", event.job_id, "submitted", event.spec_digest)
+            return OK, await find_job(gateway, event.job_id)
+    known = gateway.reads.job(event.job_id)  # a repetition that the log recognised
+    return (OK, known) if known is not None else (CREATED, _fresh(event, seq, rfc3339(gateway.clock.now())))
+
+
+async def _must_be_the_same(gateway: Gateway, entity: str, entity_id: str, kind: str, digest: str) -> None:
+    """A key stands for one request. The digest is part of the event's id, so another body is never taken for a
+    repetition by the log; it comes here."""
+    for recorded in await gateway.log.latest(entity, entity_id):
+        if recorded.event.kind == kind and recorded.event.spec_digest != digest:
+            raise InvalidInput.one(
+                "this key was used for another request before", "Idempotency-Key", "use a new key for a new request"
+            )
+
+
+def _fresh(event: JobSubmitted, seq: int, time: str) -> JobView:
+    return JobView(
+        job_id=event.job_id,
+        name=event.spec.name,
+        project=event.spec.project,
+        framework=event.spec.framework.name,
+        owner=event.owner,
+        labels=event.spec.labels,
+        state=State.SUBMITTED,
+        submitted_at=time,
+        retry_of=event.retry_of,
+        spec=event.spec.model_dump(mode="json", exclude_none=True),
+        last_seq=seq,
+    )
+
+
+def _fresh_conversion(gateway: Gateway, event: ConversionRequested, seq: int) -> ConversionView:
+    return ConversionView(
+        conversion_id=event.conversion_id,
+        job_id=event.job_id,
+        name=event.spec.convert.name or event.conversion_id,
+        owner=event.owner,
+        state="requested",
+        requested_at=rfc3339(gateway.clock.now()),
+        last_seq=seq,
+    )
+
+
+def _word(head: Head) -> str:
+    return head.state.value if head.state else "unknown"
+
+
+# Commands: the same functions for whoever speaks NATS. The owner is the CloudEvent's source: a system, not a person.
+# source + id name a CloudEvent once and for all, so they serve as the key where the command brings none.
+
+
+def _key(request: Request, given: str | None) -> str:
+    return given or f"{request.source} {request.id}"
+
+
+async def on_submit(gateway: Gateway, request: Request, command: SubmitJob) -> tuple[int, Any]:
+    return await submit(gateway, command.spec, request.source, _key(request, command.idempotency_key))
+
+
+async def on_cancel(gateway: Gateway, request: Request, command: CancelJob) -> tuple[int, Any]:
+    return await cancel(gateway, command.job_id, request.source, command.message)
+
+
+async def on_retry(gateway: Gateway, request: Request, command: RetryJob) -> tuple[int, Any]:
+    return await retry(gateway, command.job_id, request.source, _key(request, command.idempotency_key))
+
+
+async def on_convert(gateway: Gateway, request: Request, command: Convert) -> tuple[int, Any]:
+    return await convert(gateway, command.spec, request.source, _key(request, command.idempotency_key))
+
+
+HANDLERS: dict[str, Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]]] = {
+    SubmitJob.kind: on_submit,
+    CancelJob.kind: on_cancel,
+    RetryJob.kind: on_retry,
+    Convert.kind: on_convert,
+}
+
+
+def bound(gateway: Gateway) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
+    """The table as the bus serves it."""
+
+    def bind(handler: Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]]) -> Any:
+        async def answer(request: Request) -> Answer:
+            status, view = await handler(gateway, request, request.command)
+            return Answer(status=status, body=view.model_dump(mode="json", exclude_none=True))
+
+        return answer
+
+    return {kind: bind(handler) for kind, handler in HANDLERS.items()}
