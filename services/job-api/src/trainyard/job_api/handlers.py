@@ -16,12 +16,12 @@ from trainyard.common.clock import rfc3339
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.commands import Answer, CancelJob, Convert, RetryJob, SubmitJob
 from trainyard.common.contract.events import ConversionRequested, JobCancelling, JobEvent, JobSubmitted
+from trainyard.common.contract.views import ConversionView, JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head
 from trainyard.common.runtime.tracing import span
 from trainyard.job_api.core import submission
-from trainyard.job_api.core.views import ConversionView, JobView
 from trainyard.job_api.gateway import Gateway
 
 CREATED, OK, ACCEPTED = 201, 200, 202

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage
 from trainyard.job_api.core.pages import JobFilter
-from trainyard.job_api.core.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage
 
 
 class Reads(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage, ModelView
 from trainyard.job_api.adapters.projection import loads
 from trainyard.job_api.core.pages import JobFilter, encode_cursor
-from trainyard.job_api.core.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage, ModelView
 
 
 class Queries:

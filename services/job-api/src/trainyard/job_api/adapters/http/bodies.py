@@ -8,8 +8,8 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from trainyard.common.contract import jobfile
+from trainyard.common.contract.views import View
 from trainyard.common.errors import InvalidInput
-from trainyard.job_api.core.views import View
 
 
 class TooLarge(InvalidInput):

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from trainyard.common.contract.views import ConversionPage, ConversionView, ModelPage
 from trainyard.job_api import handlers
 from trainyard.job_api.adapters.http.bodies import document, reply
 from trainyard.job_api.adapters.http.jobs import PROBLEMS, Key
 from trainyard.job_api.core.pages import MAX_LIMIT, decode_cursor
-from trainyard.job_api.core.views import ConversionPage, ConversionView, ModelPage
 from trainyard.job_api.gateway import Gateway
 
 SPEC_BODY = {

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
+from trainyard.common.contract.views import JobPage, JobView, ProblemView
 from trainyard.job_api import handlers
 from trainyard.job_api.adapters.http.bodies import document, reply
 from trainyard.job_api.core.pages import JobQuery
-from trainyard.job_api.core.views import JobPage, JobView, ProblemView
 from trainyard.job_api.gateway import Gateway
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key gives the same job")]

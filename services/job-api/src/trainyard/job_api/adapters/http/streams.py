@@ -17,12 +17,12 @@ from fastapi.sse import format_sse_event
 from trainyard.common import ids
 from trainyard.common.bus.advance import read_head
 from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.views import EventPage, EventView
 from trainyard.common.errors import InvalidInput
 from trainyard.common.lifecycle.transitions import RULES
 from trainyard.job_api import handlers
 from trainyard.job_api.adapters.http.bodies import reply
 from trainyard.job_api.adapters.http.jobs import PROBLEMS
-from trainyard.job_api.core.views import EventPage, EventView
 from trainyard.job_api.gateway import Gateway
 
 KEEP_ALIVE = 15.0  # seconds; proxies cut a silent connection at about a minute

@@ -1,4 +1,4 @@
-"""What the gateway answers: the public shape of jobs, conversions and models."""
+"""What the gateway answers: the public shape of jobs, conversions and models. The SDK reads the same models."""
 
 from __future__ import annotations
 
