@@ -1,0 +1,79 @@
+"""Every request that the gateway takes, built purely: method, path, parameters, body, and the model of the answer.
+
+The sync and the async client send these; tests compare them. Nothing here opens a connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from trainyard.common.contract.views import (
+    ConversionPage,
+    ConversionView,
+    EventPage,
+    JobPage,
+    JobView,
+    ModelPage,
+)
+
+V = TypeVar("V", bound=BaseModel)
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[V]):
+    method: str
+    path: str
+    answer: type[V]
+    params: dict[str, Any] = field(default_factory=dict)
+    body: Document | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def submit(document: Document, *, key: str | None = None) -> Call[JobView]:
+    return Call("POST", "/v1/jobs", JobView, body=document, headers=_keyed(key))
+
+
+def job(job_id: str) -> Call[JobView]:
+    return Call("GET", f"/v1/jobs/{job_id}", JobView)
+
+
+def jobs(**filters: Any) -> Call[JobPage]:
+    """`state`, `framework`, `owner`, `project`, `name`, `label`, `since`, `until`, `cursor`, `limit`."""
+    return Call("GET", "/v1/jobs", JobPage, params={k: v for k, v in filters.items() if v not in (None, [], ())})
+
+
+def cancel(job_id: str, message: str = "") -> Call[JobView]:
+    return Call("POST", f"/v1/jobs/{job_id}/cancel", JobView, params={"message": message} if message else {})
+
+
+def retry(job_id: str, *, key: str | None = None) -> Call[JobView]:
+    return Call("POST", f"/v1/jobs/{job_id}/retry", JobView, headers=_keyed(key))
+
+
+def events(job_id: str, *, after: int = 0) -> Call[EventPage]:
+    return Call("GET", f"/v1/jobs/{job_id}/events", EventPage, params={"after": after})
+
+
+def convert(document: Document, *, key: str | None = None) -> Call[ConversionView]:
+    return Call("POST", "/v1/conversions", ConversionView, body=document, headers=_keyed(key))
+
+
+def conversion(conversion_id: str) -> Call[ConversionView]:
+    return Call("GET", f"/v1/conversions/{conversion_id}", ConversionView)
+
+
+def conversions(*, job_id: str | None = None, cursor: str | None = None, limit: int = 50) -> Call[ConversionPage]:
+    params = {"job_id": job_id, "cursor": cursor, "limit": limit}
+    return Call("GET", "/v1/conversions", ConversionPage, params={k: v for k, v in params.items() if v is not None})
+
+
+def models() -> Call[ModelPage]:
+    return Call("GET", "/v1/models", ModelPage)
+
+
+def _keyed(key: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": key} if key else {}

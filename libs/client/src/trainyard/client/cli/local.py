@@ -1,0 +1,113 @@
+"""`yard up | down | doctor | version`: the yard on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from trainyard.client.cli import exits, output
+from trainyard.client.cli.context import AsJson
+from trainyard.client.yard import doctor as examination
+from trainyard.client.yard.layout import Layout
+from trainyard.client.yard.record import Record, end, is_held
+from trainyard.client.yard.supervisor import GRACE, START_TIMEOUT, Supervisor, is_ready
+from trainyard.common.errors import TrainyardError
+from trainyard.common.version import VERSION
+
+
+def up(
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Go to the background once it is ready.")] = False,
+) -> None:
+    """Start nats-server and the five services, and keep them alive until Ctrl-C."""
+    layout = Layout.read(os.environ)
+    if is_held(layout.lock):
+        output.console.print(f"the yard is up already: {layout.url('job-api')}")
+        return
+    if detach:
+        _detach(layout)
+    else:
+        asyncio.run(_foreground(layout))
+
+
+def down() -> None:
+    """Stop the yard on this machine. Jobs that run go on, and are found again by the next `yard up`."""
+    layout = Layout.read(os.environ)
+    record = Record(layout.record)
+    held = is_held(layout.lock)
+    processes = record.living()
+    if held and "yard" in processes:
+        end({"yard": processes["yard"]}, GRACE * 2 + 5)
+    leftovers = record.living()
+    end(leftovers, GRACE)
+    record.remove()
+    output.console.print("the yard is down" if held or leftovers else "no yard was up")
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at everything that a yard needs on this machine, and say what is missing."""
+    findings = examination.examine(Layout.read(os.environ))
+    if as_json:
+        output.as_json({"findings": [finding.as_dict() for finding in findings]})
+    else:
+        marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "fault": "[red]fault[/red]"}
+        for finding in findings:
+            output.console.print(f"{marks[finding.level]:<20} {finding.subject:<14} {finding.text}")
+    if any(finding.level == "fault" for finding in findings):
+        raise typer.Exit(exits.NOT_SUCCESSFUL)
+
+
+def version(as_json: AsJson = False) -> None:
+    """The version of this command."""
+    if as_json:
+        output.as_json({"version": VERSION, "python": sys.version.split()[0]})
+    else:
+        output.console.print(f"yard {VERSION}")
+
+
+def register(app: typer.Typer) -> None:
+    for command in (up, down, doctor, version):
+        app.command(command.__name__)(command)
+
+
+async def _foreground(layout: Layout) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+
+    def ready() -> None:
+        output.console.print(f"the yard is up: API {layout.url('job-api')}, panel {layout.url('monitor')}")
+
+    await Supervisor(layout, lambda text: output.errors.print(text, markup=False)).run(stop, ready)
+
+
+def _detach(layout: Layout) -> None:
+    layout.logs.mkdir(parents=True, exist_ok=True)
+    log_path = layout.logs / "yard.log"
+    with log_path.open("ab") as log:
+        start = log.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trainyard.client", "up"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_TIMEOUT + 5
+    while not asyncio.run(_all_ready(layout)):
+        if process.poll() is not None or time.monotonic() > deadline:
+            said = log_path.read_bytes()[start:].decode(errors="replace").strip()
+            raise TrainyardError(said.removeprefix("error: ") or f"the yard did not come up: see {log_path}")
+        time.sleep(0.1)
+    output.console.print(f"the yard is up: API {layout.url('job-api')}, panel {layout.url('monitor')}")
+
+
+async def _all_ready(layout: Layout) -> bool:
+    return all(await asyncio.gather(*(is_ready(child) for child in layout.services())))

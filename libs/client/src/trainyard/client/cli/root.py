@@ -1,0 +1,56 @@
+"""The root of the command: global options, groups, and the boundary where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from trainyard.client.cli import convert, deadletters, exits, jobs, local, output, streams, tokens
+from trainyard.client.cli.context import Context
+from trainyard.common.errors import TrainyardError
+
+app = typer.Typer(
+    name="yard",
+    help="Run, convert and watch machine-learning jobs of every framework.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    url: Annotated[str | None, typer.Option(help="The gateway; default: TRAINYARD_URL, then this machine's.")] = None,
+    token: Annotated[str | None, typer.Option(help="An API token; default: TRAINYARD_TOKEN.")] = None,
+) -> None:
+    ctx.obj = Context(url, token)
+
+
+for module in (jobs, streams, convert, local):
+    module.register(app)
+app.add_typer(tokens.app, name="token")
+app.add_typer(deadletters.app, name="deadletters")
+
+
+def run() -> None:
+    """What the console script calls. Never shows a traceback for what a person can mend."""
+    try:
+        app(standalone_mode=False)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(exits.USAGE)
+    except (TrainyardError, TimeoutError) as error:
+        output.error(error)
+        sys.exit(exits.code_of(error))
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(exits.INTERRUPTED)
+    except BrokenPipeError:  # `yard list | head`
+        sys.stderr.close()
+        sys.exit(exits.OK)

@@ -1,0 +1,60 @@
+"""`yard logs | events`: what happened, or what happens right now."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from trainyard.client.cli import output
+from trainyard.client.cli.context import AsJson, JobIdArgument, yard
+from trainyard.common.contract.views import EventView
+
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")]
+
+
+def logs(
+    ctx: typer.Context,
+    job: JobIdArgument,
+    follow: Follow = False,
+    rank: Annotated[list[int] | None, typer.Option("--rank", "-r", help="Only these ranks; repeat.")] = None,
+    attempt: Annotated[int | None, typer.Option(help="Default: the newest.")] = None,
+    tail: Annotated[int | None, typer.Option("--tail", "-n", min=0, help="Only the last N lines of each rank.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the ranks wrote to stdout and stderr."""
+    params: dict[str, Any] = {
+        "follow": str(follow).lower(), "rank": rank, "attempt": attempt, "tail": tail
+    }  # fmt: skip
+    with yard(ctx) as gateway:
+        for line in gateway.follow_logs(job, **{name: value for name, value in params.items() if value is not None}):
+            if as_json:
+                output.as_json(line)
+            elif "gap" in line:
+                output.errors.print(f"[yellow]{line['gap']}[/yellow]")
+            else:
+                output.console.out(f"[{line['rank']}] {line['text']}", highlight=False)
+
+
+def events(ctx: typer.Context, job: JobIdArgument, follow: Follow = False, as_json: AsJson = False) -> None:
+    """The job's events from the log."""
+    with yard(ctx) as gateway:
+        if not follow:
+            for event in gateway.events(job).events:
+                _show(event, as_json)
+            return
+        for event in gateway.follow_events(job):
+            _show(event, as_json)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("logs")(logs)
+    app.command("events")(events)
+
+
+def _show(event: EventView, as_json: bool) -> None:
+    if as_json:
+        output.as_json(event)
+        return
+    words = event.data.get("message") or output.progress_words(event.data)
+    output.console.print(f"{event.time}  {event.seq:>7}  {output.state(event.kind):<12}  {words}", highlight=False)

@@ -1,0 +1,40 @@
+"""The job file that `yard init` writes: every common field, commented, valid as it stands."""
+
+from __future__ import annotations
+
+from trainyard.common.contract.explain import nearest
+from trainyard.common.contract.frameworks import FRAMEWORKS
+from trainyard.common.errors import InvalidInput
+
+_COMMAND = {"pytorch": "python train.py", "generic": "echo hello"}
+
+_TEMPLATE = """\
+# yaml-language-server: $schema={schema}
+name: my-job                  # lower-case letters, digits and '-'
+framework: {framework}            # or with a version: "{framework}>=2.1"
+command: {command}
+# workdir: .                  # where the command runs; relative to this file
+# project: default
+# labels: {{team: vision}}
+# env: {{EPOCHS: 10}}
+# processes: 2                # ranks on a machine; each gets its RANK, WORLD_SIZE and MASTER_ADDR
+# replicas: 1                 # machines
+resources:                    # what each process needs
+  cpu: 1
+  memory: 1Gi
+  # accelerators: {{count: 1, kind: gpu}}
+# retries: {{user: 0, infrastructure: 3, preemption: 10}}
+# timeouts: {{pending: 1h, active: 2d, idle: 30m, grace: 30s}}
+# convert:                    # to ONNX and a Triton repository, proven equal
+#   model: model:build        # module:factory of the untrained model
+#   weights: model.pt         # a state dict in $TRAINYARD_OUTPUT
+#   inputs: [{{name: image, dtype: float32, shape: [batch, 1, 8, 8]}}]
+#   samples: samples.npz      # held-out inputs by name, and `labels`
+"""
+
+
+def render(framework: str, schema: str = "contract/schemas/v1/job.json") -> str:
+    """Raises InvalidInput for a framework that no adapter knows."""
+    if framework not in FRAMEWORKS:
+        raise InvalidInput.one(f"{framework!r} is not known", "framework", nearest(framework, list(FRAMEWORKS)))
+    return _TEMPLATE.format(framework=framework, command=_COMMAND[framework], schema=schema)

@@ -1,0 +1,183 @@
+"""The Python SDK. `Yard` blocks, `AsyncYard` awaits; both send the calls of `calls` and raise the errors of
+`trainyard.common.errors`.
+
+    from trainyard.client import Yard
+
+    with Yard() as yard:
+        job = yard.submit({"name": "hello", "framework": "generic", "command": "echo hello"})
+        print(yard.wait(job.job_id).state)
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Self, TypeVar
+
+import anyio
+import httpx
+from pydantic import BaseModel
+
+from trainyard.client import calls, streams
+from trainyard.client.answers import read, unreachable
+from trainyard.client.calls import Call, Document
+from trainyard.client.settings import ClientSettings
+from trainyard.common.contract.views import ConversionView, EventPage, EventView, JobPage, JobView, ModelPage
+from trainyard.common.errors import Unavailable
+
+V = TypeVar("V", bound=BaseModel)
+_FIRST_DELAY, _LAST_DELAY = 0.05, 1.0  # seconds between two looks of `wait`
+
+
+class Yard:
+    """A connection to a gateway. Close it, or use it in a `with`."""
+
+    def __init__(self, url: str | None = None, token: str | None = None) -> None:
+        self.settings = ClientSettings.read(url, token)
+        self.http = httpx.Client(
+            base_url=self.settings.url, headers=self.settings.headers, timeout=self.settings.timeout, trust_env=False
+        )
+
+    def send(self, call: Call[V]) -> V:
+        try:
+            response = self.http.request(
+                call.method, call.path, params=call.params, json=call.body, headers=call.headers
+            )
+        except httpx.TransportError as error:
+            raise unreachable(self.settings.url, error) from error
+        return read(response, call.answer)
+
+    def submit(self, document: Document, *, key: str | None = None) -> JobView:
+        return self.send(calls.submit(document, key=key))
+
+    def job(self, job_id: str) -> JobView:
+        return self.send(calls.job(job_id))
+
+    def jobs(self, **filters: Any) -> JobPage:
+        return self.send(calls.jobs(**filters))
+
+    def cancel(self, job_id: str, message: str = "") -> JobView:
+        return self.send(calls.cancel(job_id, message))
+
+    def retry(self, job_id: str, *, key: str | None = None) -> JobView:
+        return self.send(calls.retry(job_id, key=key))
+
+    def events(self, job_id: str, *, after: int = 0) -> EventPage:
+        return self.send(calls.events(job_id, after=after))
+
+    def convert(self, document: Document, *, key: str | None = None) -> ConversionView:
+        return self.send(calls.convert(document, key=key))
+
+    def conversion(self, conversion_id: str) -> ConversionView:
+        return self.send(calls.conversion(conversion_id))
+
+    def models(self) -> ModelPage:
+        return self.send(calls.models())
+
+    def follow_events(self, job_id: str) -> Iterator[EventView]:
+        """A job's events as they happen, to its end; survives a restart of the gateway."""
+        for event in streams.follow(self.http, f"/v1/jobs/{job_id}/events", {}):
+            yield EventView.model_validate_json(event.data)
+
+    def follow_conversion(self, conversion_id: str) -> Iterator[EventView]:
+        for event in streams.follow(self.http, f"/v1/conversions/{conversion_id}/events", {}):
+            yield EventView.model_validate_json(event.data)
+
+    def follow_logs(self, job_id: str, **params: Any) -> Iterator[dict[str, Any]]:
+        """Log lines as they are written: `rank`, `attempt`, `stream`, `time`, `text`."""
+        for event in streams.follow(self.http, f"/v1/jobs/{job_id}/logs", {"follow": "true", **params}):
+            yield json.loads(event.data)
+
+    def wait(self, job_id: str, timeout: float | None = None) -> JobView:
+        """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        delay = _FIRST_DELAY
+        while not (view := self._patient(calls.job(job_id), deadline)).state.terminal:
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"job {job_id} is still {view.state.value} after {timeout} s")
+            time.sleep(delay)
+            delay = min(delay * 1.5, _LAST_DELAY)
+        return view
+
+    def _patient(self, call: Call[V], deadline: float | None) -> V:
+        """A gateway that restarts is waited for; one that never answers is not."""
+        patience = time.monotonic() + streams.PATIENCE
+        while True:
+            try:
+                return self.send(call)
+            except Unavailable as error:
+                if time.monotonic() > min(patience, deadline or patience):
+                    raise
+                time.sleep(min(error.delay, _LAST_DELAY))
+
+    def close(self) -> None:
+        self.http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncYard:
+    """The same for asyncio (and trio)."""
+
+    def __init__(self, url: str | None = None, token: str | None = None) -> None:
+        self.settings = ClientSettings.read(url, token)
+        self.http = httpx.AsyncClient(
+            base_url=self.settings.url, headers=self.settings.headers, timeout=self.settings.timeout, trust_env=False
+        )
+
+    async def send(self, call: Call[V]) -> V:
+        try:
+            response = await self.http.request(
+                call.method, call.path, params=call.params, json=call.body, headers=call.headers
+            )
+        except httpx.TransportError as error:
+            raise unreachable(self.settings.url, error) from error
+        return read(response, call.answer)
+
+    async def submit(self, document: Document, *, key: str | None = None) -> JobView:
+        return await self.send(calls.submit(document, key=key))
+
+    async def job(self, job_id: str) -> JobView:
+        return await self.send(calls.job(job_id))
+
+    async def jobs(self, **filters: Any) -> JobPage:
+        return await self.send(calls.jobs(**filters))
+
+    async def cancel(self, job_id: str, message: str = "") -> JobView:
+        return await self.send(calls.cancel(job_id, message))
+
+    async def retry(self, job_id: str, *, key: str | None = None) -> JobView:
+        return await self.send(calls.retry(job_id, key=key))
+
+    async def convert(self, document: Document, *, key: str | None = None) -> ConversionView:
+        return await self.send(calls.convert(document, key=key))
+
+    async def conversion(self, conversion_id: str) -> ConversionView:
+        return await self.send(calls.conversion(conversion_id))
+
+    async def follow_events(self, job_id: str) -> AsyncIterator[EventView]:
+        async for event in streams.follow_async(self.http, f"/v1/jobs/{job_id}/events", {}):
+            yield EventView.model_validate_json(event.data)
+
+    async def wait(self, job_id: str, timeout: float | None = None) -> JobView:
+        """The job once it has ended. Raises TimeoutError after `timeout` seconds."""
+        with anyio.fail_after(timeout):
+            delay = _FIRST_DELAY
+            while not (view := await self.job(job_id)).state.terminal:
+                await anyio.sleep(delay)
+                delay = min(delay * 1.5, _LAST_DELAY)
+            return view
+
+    async def close(self) -> None:
+        await self.http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
