@@ -11,8 +11,8 @@ from starlette.types import ASGIApp
 
 from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.runtime.guard import Guard
 from trainyard.job_api.adapters.http import conversions, jobs, logs, problems, streams
-from trainyard.job_api.adapters.http.security import Guard
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.settings import Settings
 

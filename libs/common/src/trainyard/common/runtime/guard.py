@@ -1,6 +1,6 @@
-"""Who may speak to the gateway, decided before any route.
+"""Who may speak to a service over HTTP, decided before any route. job-api and monitor stand behind it.
 
-Without tokens the gateway trusts whoever reaches loopback. A web page in the user's browser reaches it too, so what a
+Without tokens a service trusts whoever reaches loopback. A web page in the user's browser reaches it too, so what a
 browser sends on behalf of another site is refused: a foreign Host (DNS rebinding), a foreign Origin, and bodies whose
 type a form could send.
 """
@@ -53,7 +53,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> dict[str, object] | None:
         host = _hostname(headers.get("host", ""))
         if is_loopback(self._host) and not is_loopback(host):
-            return problems.problem(421, f"this gateway serves loopback only, not {host!r}")
+            return problems.problem(421, f"this service listens on loopback only, not {host!r}")
         origin = headers.get("origin")
         if origin and _hostname(urlsplit(origin).netloc) != host:
             return problems.problem(403, f"requests from pages of {origin} are not taken")

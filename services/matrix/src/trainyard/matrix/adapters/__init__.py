@@ -1,0 +1,1 @@
+"""Where the facts come from."""

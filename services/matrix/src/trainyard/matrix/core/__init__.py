@@ -1,0 +1,1 @@
+"""Which image and hardware fit: pure decisions over facts."""

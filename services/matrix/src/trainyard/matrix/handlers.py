@@ -1,0 +1,47 @@
+"""What the matrix does with events: each submitted job gets its answer exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from trainyard.common.bus.advance import advance
+from trainyard.common.bus.port import EventLog
+from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.events import JobEvent, JobRejected, JobResolved, JobSubmitted
+from trainyard.common.errors import StaleSequence
+from trainyard.common.lifecycle.states import State
+from trainyard.matrix.core.resolve import Rejection, resolve
+from trainyard.matrix.ports import Images
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    log: EventLog
+    images: Images
+
+
+async def on_submitted(matrix: Matrix, recorded: Recorded[JobSubmitted]) -> None:
+    answer = _answer(recorded.event, resolve(recorded.event.spec, matrix.images.all()))
+    try:
+        await matrix.log.append(answer, after=recorded.seq)
+    except StaleSequence:
+        # Cancelled meanwhile, or answered before a crash: only a job that still waits is answered.
+        await advance(matrix.log, answer.job_id, lambda head, _: answer if head.state is State.SUBMITTED else None)
+
+
+def _answer(event: JobSubmitted, outcome: Any) -> JobEvent:
+    if isinstance(outcome, Rejection):
+        return JobRejected(
+            job_id=event.job_id, message=_sentence(outcome), nearest=outcome.nearest, reasons=outcome.reasons
+        )
+    return JobResolved(job_id=event.job_id, spec=event.spec, owner=event.owner, resolution=outcome)
+
+
+def _sentence(rejection: Rejection) -> str:
+    nearest = f". Nearest: {'; '.join(rejection.nearest)}" if rejection.nearest else ""
+    return f"{rejection.message}{nearest}"
+
+
+HANDLERS: dict[type[JobEvent], Callable[[Matrix, Recorded[Any]], Awaitable[None]]] = {JobSubmitted: on_submitted}
