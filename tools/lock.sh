@@ -14,4 +14,5 @@ lock() {
     $members "$@" --output-file "$output"
 }
 lock requirements/runtime.lock pyproject.toml --group build
+lock requirements/uv.lock requirements/uv.in --constraint requirements/runtime.lock
 lock requirements/dev.lock pyproject.toml --group build --group dev --constraint requirements/runtime.lock

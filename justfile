@@ -1,0 +1,32 @@
+# What people of this project do often. `just` is in .venv/bin after ./test.sh.
+
+default:
+    @just --list
+
+# Rewrite the locked requirements
+lock:
+    tools/lock.sh
+
+# Everything CI runs
+test *options:
+    ./test.sh {{options}}
+
+# Only the fast tests, while working
+unit *options:
+    .venv/bin/pytest -q -m "not integration and not e2e and not slow and not docker" {{options}}
+
+# Tests that take minutes
+slow:
+    .venv/bin/pytest -q -m slow
+
+format:
+    .venv/bin/ruff check --quiet --fix .
+    .venv/bin/ruff format --quiet .
+
+# Write contract/ anew from the models
+contract:
+    .venv/bin/python tools/generate_contract.py
+
+# Speed, as ratios in one run
+bench:
+    .venv/bin/python tests/bench/bench_pipeline.py
