@@ -1,0 +1,1 @@
+"""What the monitor reads and shows: psutil, HTTP."""

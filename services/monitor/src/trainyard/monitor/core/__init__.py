@@ -1,0 +1,1 @@
+"""What the monitor makes of events and samples, without I/O."""
