@@ -94,9 +94,7 @@ class EventLog(Protocol):
         """Every event of one entity after a sequence, oldest first, up to now."""
         ...
 
-    def follow(
-        self, *, after: int = 0, filters: Sequence[str] = (), stop: Callable[[], bool] | None = None
-    ) -> AsyncIterator[Batch]:
+    def follow(self, *, after: int = 0, filters: Sequence[str] = ()) -> AsyncIterator[Batch]:
         """Every matching event after a sequence, in order, without gap or double, for ever (through reconnects).
 
         `filters` empty: all of the event log. An unreadable message is logged and counted, never raised. An empty batch

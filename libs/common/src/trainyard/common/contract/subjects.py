@@ -3,6 +3,7 @@
     trainyard.job.<job_id>.<event>                 stream trainyard-events
     trainyard.conversion.<conversion_id>.<event>   stream trainyard-events
     trainyard.device.<node>.<event>                stream trainyard-telemetry (bounded, may be lost)
+    trainyard.replay.<consumer>                    stream trainyard-events: a dead letter that its consumer gets again
     trainyard.deadletter.<consumer>                stream trainyard-deadletters
     trainyard.command.<resource>.<verb>            request/reply, no stream
 """
@@ -19,6 +20,7 @@ DEADLETTER_STREAM = "trainyard-deadletters"
 EVENT_SUBJECTS = (f"{PREFIX}.job.>", f"{PREFIX}.conversion.>")
 TELEMETRY_SUBJECTS = (f"{PREFIX}.device.>",)
 DEADLETTER_SUBJECTS = (f"{PREFIX}.deadletter.>",)
+REPLAY_SUBJECTS = f"{PREFIX}.replay.>"
 COMMAND_SUBJECTS = f"{PREFIX}.command.>"
 TYPE_PREFIX = "dev.trainyard"
 VERSION = "v1"
@@ -66,6 +68,10 @@ def of_kind(entity: str, kind: str) -> str:
 
 def command(kind: str) -> str:
     return f"{PREFIX}.command.{kind}"
+
+
+def replay(consumer: str) -> str:
+    return f"{PREFIX}.replay.{token(consumer)}"
 
 
 def deadletter(consumer: str) -> str:
