@@ -16,3 +16,8 @@ lock() {
 lock requirements/runtime.lock pyproject.toml --group build
 lock requirements/uv.lock requirements/uv.in --constraint requirements/runtime.lock
 lock requirements/dev.lock pyproject.toml --group build --group dev --constraint requirements/runtime.lock
+
+# An image's lock holds everything but the framework, whose CPU build has another hash in every place that offers it.
+for image in deploy/images/*/; do
+  lock "${image}requirements.lock" "${image}requirements.in"
+done

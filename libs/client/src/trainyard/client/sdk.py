@@ -87,6 +87,8 @@ class Yard:
     def follow_logs(self, job_id: str, **params: Any) -> Iterator[dict[str, Any]]:
         """Log lines as they are written: `rank`, `attempt`, `stream`, `time`, `text`."""
         for event in streams.follow(self.http, f"/v1/jobs/{job_id}/logs", {"follow": "true", **params}):
+            if event.event == "end":
+                return
             yield json.loads(event.data)
 
     def wait(self, job_id: str, timeout: float | None = None) -> JobView:

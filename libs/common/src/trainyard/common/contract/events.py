@@ -158,6 +158,8 @@ class JobRestarting(AttemptEvent):
     message: str
     budget: str
     budget_left: int
+    used: dict[str, int] = {}
+    """What each budget has paid so far, this restart included."""
     endings: tuple[Ending, ...] = ()
 
 

@@ -1,0 +1,1 @@
+"""Backends, and what keeps the list of active jobs."""
