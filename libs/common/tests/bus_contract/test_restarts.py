@@ -19,9 +19,10 @@ from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobProgress
 from trainyard.common.errors import TrainyardError, Unavailable
+from trainyard.common.loopback import free_port
 from trainyard.common.testing.builders import submitted
 from trainyard.common.testing.eventually import eventually
-from trainyard.common.testing.nats_server import NatsServer, free_port
+from trainyard.common.testing.nats_server import NatsServer
 
 pytestmark = pytest.mark.integration
 COUNT = 400

@@ -16,8 +16,9 @@ from trainyard.common.contract.views import ConversionView, JobView
 from trainyard.common.errors import InvalidInput
 from trainyard.common.lifecycle.states import State
 
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+# In a pipe there is no width to fold to: scripts and `grep` get whole lines.
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+errors = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 200)
 
 COLOURS = {
     State.SUCCEEDED: "green",
@@ -56,7 +57,7 @@ def state(value: State | str) -> str:
 def jobs_table(jobs: list[JobView]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("JOB", "NAME", "FRAMEWORK", "STATE", "PROGRESS", "AGE", "OWNER"):
-        table.add_column(heading, overflow="fold" if heading == "JOB" else "ellipsis", no_wrap=heading != "JOB")
+        table.add_column(heading, no_wrap=True, min_width=26 if heading == "JOB" else None)
     for job in jobs:
         table.add_row(
             job.job_id, job.name, job.framework, state(job.state), progress_words(job.progress), age(job), job.owner

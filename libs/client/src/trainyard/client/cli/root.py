@@ -40,9 +40,8 @@ app.add_typer(deadletters.app, name="deadletters")
 def run() -> None:
     """What the console script calls. Never shows a traceback for what a person can mend."""
     try:
-        app(standalone_mode=False)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
+        code = app(standalone_mode=False)  # a typer.Exit comes back as its code
+        sys.exit(code if isinstance(code, int) else exits.OK)
     except click.ClickException as error:
         error.show()
         sys.exit(exits.USAGE)

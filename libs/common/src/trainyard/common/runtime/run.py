@@ -140,10 +140,10 @@ async def _until_stopped(
     done, _ = await asyncio.wait({http, work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     log.info("stopping")
     server.should_exit = True
-    await service.close()
     work.cancel()
     stopped.cancel()
     await asyncio.gather(http, work, stopped, return_exceptions=True)
+    await service.close()
     for task in done - {stopped}:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("failed", task=task.get_name(), exc_info=error)

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from trainyard.common.loopback import free_port
+
 
 class NatsServer:
     """Start with `start`; `kill` is SIGKILL; `start` again on the same port and store."""
@@ -48,9 +50,3 @@ class NatsServer:
             self._process.send_signal(number)
             self._process.wait(timeout=20)
             self._process = None
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

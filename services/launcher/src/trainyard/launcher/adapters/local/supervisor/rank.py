@@ -89,7 +89,7 @@ class Rank:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=_in_child,
+            preexec_fn=_in_child,  # noqa: PLW1509 - this process has a single thread
         )
         self._main = process
         for name, pipe in (("stdout", process.stdout), ("stderr", process.stderr)):

@@ -31,7 +31,7 @@ def descendants(root: int) -> list[int]:
     """Process ids below `root`, parents first. Empty where there is no /proc."""
     children: dict[int, list[int]] = {}
     try:
-        entries = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+        entries = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     except OSError:
         return []
     for entry in entries:

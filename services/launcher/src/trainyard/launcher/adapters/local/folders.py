@@ -1,0 +1,74 @@
+"""Where things of the local backend lie below the state folder.
+
+jobs/<job>/output        what the job writes for others; kept across attempts
+jobs/<job>/checkpoint    what it needs to go on
+jobs/<job>/<attempt>/<rank>/   plan, lock, pid, stop, exit, reports (see supervisor.record)
+logs/<job>/<attempt>/<rank>/   see common.logs
+worker/<digest>/trainyard/worker   the in-job library, for PYTHONPATH
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import trainyard.worker
+from trainyard.common.logs.layout import rank_folder
+from trainyard.launcher.adapters.local.supervisor import record
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.plan import Folders, places
+
+
+class LocalFolders:
+    def __init__(self, state: Path) -> None:
+        self._state = state
+
+    def output(self, job: Job) -> Path:
+        return self._state / "jobs" / job.job_id / "output"
+
+    def rank(self, job: Job, rank: int) -> Path:
+        return self._state / "jobs" / job.job_id / str(job.attempt) / str(rank)
+
+    def attempt(self, job: Job) -> Path:
+        return self._state / "jobs" / job.job_id / str(job.attempt)
+
+    @property
+    def logs(self) -> Path:
+        return self._state / "logs"
+
+    def log(self, job: Job, rank: int) -> Path:
+        return rank_folder(self.logs, job.job_id, job.attempt, rank)
+
+    def make(self, job: Job) -> Folders:
+        """Everything that the job's processes find there. May be repeated."""
+        output = self.output(job)
+        checkpoint = output.with_name("checkpoint")
+        for folder in (output, checkpoint):
+            folder.mkdir(parents=True, exist_ok=True)
+        ranks = [place.rank for place, _ in places(job.spec)]
+        for rank in ranks:
+            self.rank(job, rank).mkdir(parents=True, exist_ok=True)
+        return Folders(
+            workdir=job.spec.workdir or str(output),
+            output=str(output),
+            checkpoint=str(checkpoint),
+            worker=str(self._worker()),
+            reports={rank: str(self.rank(job, rank) / record.REPORT) for rank in ranks},
+        )
+
+    def _worker(self) -> Path:
+        """A folder that holds trainyard.worker and nothing else of ours, so any image can import it."""
+        source = Path(next(iter(trainyard.worker.__path__)))
+        files = sorted(source.rglob("*.py"))
+        digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+        target = self._state / "worker" / digest
+        if not target.exists():
+            making = target.with_suffix(".making")
+            shutil.rmtree(making, ignore_errors=True)
+            shutil.copytree(source, making / "trainyard" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
+            try:
+                making.rename(target)
+            except OSError:  # another launcher was faster
+                shutil.rmtree(making, ignore_errors=True)
+        return target

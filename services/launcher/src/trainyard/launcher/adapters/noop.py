@@ -1,0 +1,38 @@
+"""The backend that starts nothing: every rank has succeeded as soon as it is asked for. For measuring the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.observation import Phase, RankSeen
+from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.ports import Report
+
+
+class NoopBackend:
+    """Implements ports.Backend."""
+
+    name = "noop"
+    instant = True
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+
+    async def start(self, job: Job, interpreter: Interpreter) -> None:
+        """Nothing to start."""
+
+    def look(self, job: Job) -> Sequence[RankSeen]:
+        return [RankSeen(rank, Phase.ENDED, exit_code=0) for rank in range(job.spec.world_size())]
+
+    async def stop(self, job: Job, why: str) -> None:
+        """Nothing to stop."""
+
+    def outputs(self, job: Job) -> str | None:
+        return None
+
+    def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
+        return ()
+
+    def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
+        return []

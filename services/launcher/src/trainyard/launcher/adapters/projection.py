@@ -1,0 +1,108 @@
+"""The active jobs in SQLite: what a launcher that starts knows before it has read the rest of the log."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import structlog
+
+from trainyard.common.bus.port import Batch
+from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.events import JobSubmitted
+from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.lifecycle.states import State
+from trainyard.common.lifecycle.transitions import Head, IllegalTransition
+from trainyard.common.projection.store import Store
+from trainyard.launcher.core import job as jobs
+from trainyard.launcher.core.job import Job
+
+log = structlog.get_logger()
+
+SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID"
+
+
+class ActiveJobs:
+    """What the log says of the jobs that have not ended, exactly as far as the cursor."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._jobs: dict[str, Job] = {
+            row["job_id"]: _load(row["job_id"], row["spec"], row["rest"])
+            for row in store.db.execute("SELECT * FROM active")
+        }
+
+    @property
+    def cursor(self) -> int:
+        return self._store.cursor
+
+    def all(self) -> dict[str, Job]:
+        return dict(self._jobs)
+
+    def apply(self, batch: Batch) -> list[Job]:
+        """The jobs that the batch has moved, as they are after it (ended ones too)."""
+        touched: dict[str, Job] = {}
+        for recorded in batch.events:
+            moved = self._fold(recorded)
+            if moved is not None:
+                touched[moved.job_id] = moved
+        with self._store.transaction() as db:
+            for moved in touched.values():
+                if moved.head.terminal:
+                    db.execute("DELETE FROM active WHERE job_id = ?", (moved.job_id,))
+                    self._jobs.pop(moved.job_id, None)
+                else:
+                    db.execute(
+                        "INSERT OR REPLACE INTO active VALUES (?, ?, ?)",
+                        (moved.job_id, moved.spec.model_dump_json(exclude_none=True), _rest(moved)),
+                    )
+            self._store.advance(batch.last)
+        return list(touched.values())
+
+    def _fold(self, recorded: Recorded[Any]) -> Job | None:
+        event = recorded.event
+        if isinstance(event, JobSubmitted):
+            moved = jobs.begin(recorded)
+        else:
+            known = self._jobs.get(event.job_id)
+            if known is None:  # ended before the cursor
+                return None
+            try:
+                moved = jobs.apply(known, event, recorded.seq, jobs.seconds(recorded.time))
+            except IllegalTransition as error:
+                # Somebody wrote past the table. The log cannot be mended; the job goes on from where it stands.
+                log.error("illegal event in the log", seq=recorded.seq, error=str(error))
+                return None
+        self._jobs[moved.job_id] = moved
+        return moved
+
+
+def _rest(job: Job) -> str:
+    head = {**asdict(job.head), "state": job.head.state.value if job.head.state else None}
+    return json.dumps(
+        {
+            "head": head,
+            "owner": job.owner,
+            "submitted_at": job.submitted_at,
+            "image": job.image,
+            "started_at": job.started_at,
+            "attempt_started_at": job.attempt_started_at,
+            "used": job.used,
+        }
+    )
+
+
+def _load(job_id: str, spec: str, rest: str) -> Job:
+    document = json.loads(rest)
+    head = document.pop("head")
+    return Job(
+        head=Head(job_id, State(head["state"]), head["seq"], head["attempt"], tuple(head["path"])),
+        spec=JobSpec.model_validate_json(spec, extra="ignore"),
+        owner=document["owner"],
+        submitted_at=document["submitted_at"],
+        image=document["image"],
+        started_at=document["started_at"],
+        attempt_started_at=document["attempt_started_at"],
+        used=tuple((str(name), int(count)) for name, count in document["used"]),
+    )

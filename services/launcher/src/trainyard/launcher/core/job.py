@@ -1,0 +1,69 @@
+"""What the launcher knows of one active job: where it stands, what it wants, what has been spent. Folded from events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from trainyard.common.contract import events
+from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.lifecycle.states import State
+from trainyard.common.lifecycle.transitions import Head, step
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    head: Head
+    spec: JobSpec
+    owner: str
+    submitted_at: float
+    """Unix seconds, from the event's own time."""
+    image: str | None = None
+    """None until the matrix has answered."""
+    started_at: float | None = None
+    """When the first attempt ran."""
+    attempt_started_at: float | None = None
+    used: tuple[tuple[str, int], ...] = ()
+    """Retries spent, by budget."""
+
+    @property
+    def job_id(self) -> str:
+        return self.head.job_id
+
+    @property
+    def attempt(self) -> int:
+        """The attempt that runs, or that is to run next."""
+        if self.head.state is State.RESTARTING:
+            return self.head.attempt + 1
+        return max(1, self.head.attempt)
+
+    def spent(self, budget: str) -> int:
+        return dict(self.used).get(budget, 0)
+
+
+def begin(recorded: Recorded[events.JobSubmitted]) -> Job:
+    event = recorded.event
+    head, _ = step(Head(event.job_id), event, recorded.seq)
+    return Job(head, event.spec, event.owner, seconds(recorded.time))
+
+
+def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
+    """The job after an event of the log; unchanged when it has been seen before."""
+    if seq <= job.head.seq:
+        return job
+    head, _ = step(job.head, event, seq)
+    changes: dict[str, Any] = {"head": head}
+    if isinstance(event, events.JobResolved):
+        changes["image"] = event.resolution.image
+    elif isinstance(event, events.JobRunning):
+        changes |= {"started_at": job.started_at or time, "attempt_started_at": time}
+    elif isinstance(event, events.JobRestarting):
+        changes["used"] = tuple(sorted(event.used.items()))
+    return replace(job, **changes)
+
+
+def seconds(time: str) -> float:
+    """RFC 3339 → Unix seconds."""
+    return datetime.fromisoformat(time).timestamp()

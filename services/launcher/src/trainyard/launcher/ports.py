@@ -1,0 +1,82 @@
+"""What the launcher needs beside the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from trainyard.common.bus.port import Batch
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.observation import RankSeen
+from trainyard.launcher.core.plan import Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One progress report of a rank. `number` counts the reports of that rank, from 1."""
+
+    number: int
+    rank: int
+    time: float
+    epoch: int | None
+    epochs: int | None
+    step: int | None
+    steps: int | None
+    metrics: dict[str, float | None]
+
+
+class Backend(Protocol):
+    """Makes the ranks of an attempt and tells how they are. Every call may be repeated."""
+
+    name: str
+    node: str
+    instant: bool
+    """Nothing ever has to be waited for (the backend that starts nothing)."""
+
+    async def start(self, job: Job, interpreter: Interpreter) -> None:
+        """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot."""
+        ...
+
+    def look(self, job: Job) -> Sequence[RankSeen]:
+        """Every rank of the present attempt, in order; empty when the attempt was never begun."""
+        ...
+
+    async def stop(self, job: Job, why: str) -> None:
+        """SIGTERM now, SIGKILL to the whole tree after the job's grace time."""
+        ...
+
+    def outputs(self, job: Job) -> str | None:
+        """Where the results are."""
+        ...
+
+    def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
+        """The last log lines of a rank of the present attempt."""
+        ...
+
+    def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
+        """Reports after number `after` of a rank (None: the lowest that reports), oldest first."""
+        ...
+
+
+class Images(Protocol):
+    def interpreter(self, image: str) -> Interpreter | None:
+        """The image when it is there; None when it has to be built first."""
+        ...
+
+    async def build(self, image: str) -> Interpreter:
+        """Builds it. Raises TrainyardError in words."""
+        ...
+
+
+class ActiveSet(Protocol):
+    """The jobs that have not ended, as far as a cursor of the log."""
+
+    @property
+    def cursor(self) -> int: ...
+
+    def all(self) -> dict[str, Job]: ...
+
+    def apply(self, batch: Batch) -> list[Job]:
+        """The jobs that the batch has moved, as they are after it; durable when it returns."""
+        ...

@@ -1,0 +1,223 @@
+"""From the log to running jobs: who is known, who waits, who is shepherded.
+
+Level-triggered: every event only says which job to look at; what happens follows from where the job stands. After a
+restart the jobs that run are found first (they hold their resources), then those that wait are queued in their old order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+
+import structlog
+
+from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import Clock
+from trainyard.common.contract import events, subjects
+from trainyard.common.contract.quantities import human_bytes
+from trainyard.common.errors import TrainyardError
+from trainyard.common.lifecycle.states import EndReason, State
+from trainyard.launcher.core.admission import Admission, Need, need_of
+from trainyard.launcher.core.decide import pending_fault
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.ports import ActiveSet, Backend, Images
+from trainyard.launcher.shepherd import Shepherd
+
+log = structlog.get_logger()
+
+FILTERS = tuple(
+    subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
+)  # progress changes no state, and there is much of it
+TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
+_RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
+_WAITS = frozenset({State.RESOLVED, State.QUEUED})
+
+
+class Reconciler:
+    def __init__(
+        self,
+        *,
+        log: EventLog,
+        active: ActiveSet,
+        backends: Mapping[str, Backend],
+        images: Images,
+        admission: Admission,
+        clock: Clock,
+    ) -> None:
+        self._log = log
+        self._active = active
+        self._backends = backends
+        self._images = images
+        self._admission = admission
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+        self._shepherds: dict[str, Shepherd] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._preparing: set[str] = set()
+        self.caught_up = False
+
+    async def run(self) -> None:
+        """For ever. Raises what a shepherd raised: the process ends then and starts anew from the log."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            group.create_task(self._follow())
+            group.create_task(self._watch_deadlines())
+
+    async def _follow(self) -> None:
+        self._jobs = self._active.all()
+        async for batch in self._log.follow(after=self._active.cursor, filters=FILTERS):
+            moved = self._active.apply(batch)
+            if self.caught_up:
+                for job in moved:
+                    self._touch(job)
+                self._admit()
+            else:
+                for job in moved:
+                    self._jobs[job.job_id] = job
+                if batch.caught_up:
+                    self._begin()
+            await asyncio.sleep(0)
+
+    def _begin(self) -> None:
+        """The log is read to its end: take up what an earlier launcher left."""
+        self.caught_up = True
+        jobs = sorted((job for job in self._jobs.values() if not job.head.terminal), key=lambda job: job.submitted_at)
+        self._jobs = {}
+        log.info("taking up jobs", count=len(jobs))
+        for job in sorted(jobs, key=lambda job: job.head.state not in _RUNS):
+            self._touch(job)
+        self._admit()
+
+    def _touch(self, job: Job) -> None:
+        """One job after the log has moved it. Looks at where it stands, not at what happened."""
+        if job.head.terminal:
+            self._forget(job.job_id)
+            return
+        self._jobs[job.job_id] = job
+        shepherd = self._shepherds.get(job.job_id)
+        if shepherd is not None:
+            shepherd.learn(job)
+        elif job.head.state in _RUNS:
+            self._admission.occupy(job.job_id, self._need(job))
+            self._herd(job, self._images.interpreter(job.image or "host"))
+        elif job.head.state is State.CANCELLING:
+            self._admission.release(job.job_id)
+            self._herd(job, None)
+        elif job.head.state in _WAITS and job.job_id not in self._preparing:
+            self._prepare(job)
+
+    def _prepare(self, job: Job) -> None:
+        """Into the queue, once its image is there."""
+        fault = self._admission.impossible(self._need(job))
+        if fault is not None:
+            self._spawn(self._fail(job, EndReason.UNSCHEDULABLE, fault))
+        elif self._images.interpreter(job.image or "host") is None:
+            self._preparing.add(job.job_id)
+            self._spawn(self._build_image(job))
+        else:
+            self._offer(job)
+
+    async def _build_image(self, job: Job) -> None:
+        image = job.image or "host"
+        writer = self._writer(job, None)
+        if job.head.state is State.RESOLVED:
+            await writer.append(
+                events.JobQueued(
+                    job_id=job.job_id, attempt=job.attempt, message=f"image {image} is being built (first use)"
+                )
+            )
+        try:
+            await self._images.build(image)
+        except TrainyardError as error:
+            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(error))
+            return
+        finally:
+            self._preparing.discard(job.job_id)
+        latest = self._jobs.get(job.job_id)
+        if latest is not None and latest.head.state in _WAITS:
+            self._offer(latest)
+            self._admit()
+
+    def _offer(self, job: Job) -> None:
+        order = int(job.submitted_at * 1e6)
+        self._admission.offer(job.job_id, self._need(job), priority=job.spec.priority, order=order)
+
+    def _admit(self) -> None:
+        for job_id in self._admission.admit():
+            job = self._jobs.get(job_id)
+            if job is None:
+                self._admission.release(job_id)
+            else:
+                self._herd(job, self._images.interpreter(job.image or "host"))
+        if self._admission.waiting:
+            for job in [job for job in self._jobs.values() if job.head.state is State.RESOLVED]:
+                if job.job_id not in self._shepherds and job.job_id not in self._preparing:
+                    self._spawn(self._tell_waiting(job))
+
+    async def _tell_waiting(self, job: Job) -> None:
+        need, free = self._need(job), self._admission.free
+        message = (
+            f"waits for {need.cpu:g} cores and {human_bytes(need.memory)} "
+            f"(free: {max(0.0, free.cpu):g} and {human_bytes(max(0, free.memory))})"
+        )
+        if job.job_id in self._shepherds:
+            return
+        writer = self._writer(job, None)
+        await writer.append(events.JobQueued(job_id=job.job_id, attempt=job.attempt, message=message))
+        if job.job_id not in self._shepherds and job.job_id in self._jobs:
+            self._jobs[job.job_id] = writer.job
+
+    def _herd(self, job: Job, interpreter: Interpreter | None) -> None:
+        shepherd = self._writer(job, interpreter)
+        self._shepherds[job.job_id] = shepherd
+        self._spawn(self._run(shepherd))
+
+    async def _run(self, shepherd: Shepherd) -> None:
+        job_id = shepherd.job.job_id
+        try:
+            await shepherd.run()
+        finally:
+            if self._shepherds.get(job_id) is shepherd:
+                del self._shepherds[job_id]
+        self._forget(job_id)
+        self._admit()
+
+    async def _fail(self, job: Job, reason: EndReason, message: str) -> None:
+        writer = self._writer(job, None)
+        # The job may move meanwhile (a cancel); an event that no longer fits is not written.
+        while not writer.job.head.terminal and writer.job.head.state in _WAITS:
+            await writer.append(
+                events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message)
+            )
+        if writer.job.head.state is State.CANCELLING:
+            self._touch(writer.job)
+
+    async def _watch_deadlines(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            now = self._clock.now().timestamp()
+            for job in list(self._jobs.values()):
+                if job.job_id not in self._shepherds and job.head.state in _WAITS:
+                    fault = pending_fault(job, now)
+                    if fault is not None:
+                        await self._fail(job, fault.reason, fault.message)
+
+    def _forget(self, job_id: str) -> None:
+        self._jobs.pop(job_id, None)
+        self._admission.release(job_id)
+        shepherd = self._shepherds.get(job_id)
+        if shepherd is not None and not shepherd.job.head.terminal:
+            shepherd.wake.set()
+
+    def _writer(self, job: Job, interpreter: Interpreter | None) -> Shepherd:
+        backend = self._backends["noop" if job.image == "noop" else "default"]
+        return Shepherd(job, self._log, backend, interpreter or Interpreter(None, None), self._clock)
+
+    def _need(self, job: Job) -> Need:
+        return Need(0, 0) if job.image == "noop" else need_of(job.spec)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._group.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,58 @@
+"""The only reader of the environment in this service."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from trainyard.common.contract import quantities
+from trainyard.common.errors import InvalidInput
+from trainyard.common.images import catalogue
+from trainyard.common.runtime.settings import RuntimeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    state: Path
+    node: str
+    catalogue: Path
+    cpu: float
+    """Cores that jobs may have together."""
+    memory: int
+    """Bytes that jobs may have together."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> Settings:
+        return cls(
+            state=RuntimeSettings.from_env("launcher", env).state,
+            node=env.get("TRAINYARD_NODE") or socket.gethostname(),
+            catalogue=catalogue.folder(env),
+            cpu=_cpu(env),
+            memory=_memory(env),
+        )
+
+
+def _cpu(env: Mapping[str, str]) -> float:
+    text = env.get("TRAINYARD_CPU")
+    if not text:
+        # What this process may use, which in a container is less than the machine has.
+        return float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput.one(f"{text!r} is not a number of cores", "TRAINYARD_CPU") from None
+
+
+def _memory(env: Mapping[str, str]) -> int:
+    text = env.get("TRAINYARD_MEMORY")
+    if not text:
+        return int(psutil.virtual_memory().total * 0.9)
+    try:
+        return quantities.size(int(text) if text.isdigit() else text)
+    except ValueError as error:
+        raise InvalidInput.one(str(error), "TRAINYARD_MEMORY") from None
