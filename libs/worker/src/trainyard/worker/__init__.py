@@ -1,1 +1,23 @@
-"""What runs inside a job: the process group, progress reports, checkpoints. Needs nothing but the standard library."""
+"""What runs inside a job: the process group, progress, checkpoints, results.
+
+    from trainyard.worker import init_distributed, report, save_checkpoint, latest_checkpoint, output_dir
+
+Needs nothing but the standard library; a framework is imported only by what asks for it. Outside a job everything still
+works, on one process and in the current folder, so a script can be tried by hand.
+"""
+
+from trainyard.worker.checkpoints import latest_checkpoint, save_checkpoint
+from trainyard.worker.distributed import Process, init_distributed
+from trainyard.worker.place import Place, here, output_dir
+from trainyard.worker.progress import report
+
+__all__ = [
+    "Place",
+    "Process",
+    "here",
+    "init_distributed",
+    "latest_checkpoint",
+    "output_dir",
+    "report",
+    "save_checkpoint",
+]
