@@ -1,0 +1,1 @@
+"""What the converter touches: the worker in the image, onnxruntime, Triton, files, pages."""

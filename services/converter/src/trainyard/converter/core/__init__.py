@@ -1,0 +1,1 @@
+"""Decisions of the converter: what to try, what counts as equal, what Triton accepts. Numbers, no I/O."""

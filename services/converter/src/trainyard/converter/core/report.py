@@ -1,0 +1,67 @@
+"""The report of a conversion: the verdict first, then everything that it rests on. JSON by this model; HTML from it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ReportModel(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class StepReport(ReportModel):
+    name: str
+    passed: bool
+    message: str = ""
+    seconds: float = 0.0
+
+
+class FileReport(ReportModel):
+    path: str
+    """Relative to the report."""
+    bytes: int
+    sha256: str
+
+
+class ServedReport(ReportModel):
+    endpoint: str
+    server: str
+    sample: int
+    """Index of the held-out sample that was asked."""
+    label: int | str | None = None
+    predicted: int | str | None = None
+    reference: int | str | None = None
+    """What the framework itself predicts."""
+    max_abs_error: float
+    passed: bool
+
+
+class ConversionReport(ReportModel):
+    version: Literal[1] = 1
+    conversion_id: str
+    job_id: str | None = None
+    name: str
+    verdict: Literal["proven", "failed"]
+    summary: str
+    started_at: str
+    seconds: float
+    framework: str
+    sandbox: str
+    """What held the model's code: limits, and whether it had a network."""
+    opset: int | None = None
+    ir_version: int | None = None
+    exporter: str | None = None
+    parameters: int | None = None
+    operators: dict[str, int] = {}
+    inputs: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
+    batch_sizes: list[int] = []
+    max_abs_error: float | None = None
+    steps: list[StepReport] = []
+    comparisons: list[dict[str, Any]] = []
+    notes: list[str] = []
+    served: ServedReport | None = None
+    files: list[FileReport] = []
+    tools: dict[str, str] = {}

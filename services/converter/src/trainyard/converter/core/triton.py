@@ -1,0 +1,86 @@
+"""A Triton model repository: its configuration as a value, and the rules that Triton will hold it to. Pure.
+
+Source: Triton's model configuration documentation and the checks in its core and onnxruntime backend. Everything is
+written out (inputs, outputs, max_batch_size): what is left out Triton guesses, and its guess of a missing
+max_batch_size is 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainyard.common.errors import InvalidInput, Problem
+
+ONNX_PLATFORM = "onnxruntime_onnx"
+TYPES = {
+    "float64": "TYPE_FP64", "float32": "TYPE_FP32", "float16": "TYPE_FP16", "bfloat16": "TYPE_BF16",
+    "int64": "TYPE_INT64", "int32": "TYPE_INT32", "int16": "TYPE_INT16", "int8": "TYPE_INT8", "uint8": "TYPE_UINT8",
+    "bool": "TYPE_BOOL",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An input or output of the ONNX model: full shape, −1 where a dimension is free."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    name: str
+    max_batch_size: int
+    inputs: tuple[Tensor, ...]
+    """Shapes without the batch where max_batch_size is above 0."""
+    outputs: tuple[Tensor, ...]
+    labels: tuple[str, ...] = ()
+
+
+def configure(
+    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, largest_batch: int, labels: Sequence[str]
+) -> ModelConfig:
+    """Batching only where every input and output has a free first dimension, up to the largest batch that was proven."""
+    tensors = (*inputs, *outputs)
+    batched = largest_batch > 1 and all(len(item.shape) > 1 and item.shape[0] == -1 for item in tensors)
+    return ModelConfig(
+        name,
+        largest_batch if batched else 0,
+        tuple(_without_batch(item) if batched else item for item in inputs),
+        tuple(_without_batch(item) if batched else item for item in outputs),
+        tuple(labels),
+    )
+
+
+def check(config: ModelConfig) -> None:
+    """Raises InvalidInput with every rule that Triton would refuse the configuration for."""
+    problems = []
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", config.name):
+        problems.append(Problem(f"{config.name!r} is not a name of a model", "name"))
+    if not config.inputs or not config.outputs:
+        problems.append(Problem("a model has an input and an output at least", "input"))
+    names = [item.name for item in (*config.inputs, *config.outputs)]
+    problems += [Problem(f"{name!r} is there twice", "input") for name in {n for n in names if names.count(n) > 1}]
+    for item in (*config.inputs, *config.outputs):
+        if item.dtype not in TYPES:
+            problems.append(Problem(f"Triton has no type for {item.dtype}", item.name))
+        if not item.shape:
+            problems.append(Problem("dims may not be empty", item.name, "reshape a scalar to [1]"))
+        problems += [
+            Problem(f"dimension {dim} is neither −1 nor above 0", item.name)
+            for dim in item.shape
+            if dim != -1 and dim < 1
+        ]
+    if config.max_batch_size < 0:
+        problems.append(Problem("max_batch_size is 0 or more", "max_batch_size"))
+    if any("\n" in label or "\r" in label for label in config.labels):
+        problems.append(Problem("a label is one line", "labels"))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _without_batch(item: Tensor) -> Tensor:
+    return Tensor(item.name, item.dtype, item.shape[1:])

@@ -1,0 +1,155 @@
+"""What the converter does with events: a job that succeeded asks for its conversion, a request is carried out once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from trainyard.common import ids
+from trainyard.common.bus.port import EventLog
+from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.events import (
+    ConversionFailed,
+    ConversionProgress,
+    ConversionRequested,
+    ConversionSucceeded,
+    Event,
+    JobSucceeded,
+)
+from trainyard.common.errors import StaleSequence
+from trainyard.common.runtime.tracing import span
+from trainyard.converter.adapters import repository
+from trainyard.converter.conversion import ConversionFault, Tools, convert
+from trainyard.converter.core import triton
+from trainyard.converter.core.report import ConversionReport
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Converter:
+    log: EventLog
+    tools: Tools
+
+
+async def on_job_succeeded(converter: Converter, recorded: Recorded[JobSucceeded]) -> None:
+    """The job's `convert:` block becomes a request. Its id follows from the job's, so it is made once."""
+    event = recorded.event
+    history = {item.event.kind: item.event for item in await converter.log.latest("job", event.job_id)}
+    resolved: Any = history["resolved"]
+    block = resolved.spec.convert
+    if block is None or event.outputs is None:
+        return
+    request = ConversionRequested(
+        conversion_id=ids.derived("conversion", event.job_id),
+        job_id=event.job_id,
+        owner=resolved.owner,
+        spec=ConversionSpec(
+            image=resolved.resolution.image,
+            workdir=resolved.spec.workdir or event.outputs,
+            artifacts=event.outputs,
+            convert=block.model_copy(update={"name": block.name or resolved.spec.name}),
+        ),
+    )
+    try:
+        await converter.log.append(request, after=0)
+    except StaleSequence:
+        log.debug("the conversion was requested before", job_id=event.job_id)
+
+
+async def on_requested(converter: Converter, recorded: Recorded[ConversionRequested]) -> None:
+    """The conversion, to its end. Delivered again after a crash it begins anew; ended, it is left alone."""
+    request = recorded.event
+    writer = await _Writer.open(converter.log, request)
+    if writer.ended:
+        return
+    with span("conversion", conversion_id=request.conversion_id):
+        try:
+            report, folder = await convert(request, converter.tools, writer.tell)
+        except ConversionFault as error:
+            await writer.append(
+                ConversionFailed(
+                    conversion_id=request.conversion_id,
+                    job_id=request.job_id,
+                    reason=error.reason,
+                    message=str(error),
+                    report=str(error.report / "report.json") if error.report else None,
+                )
+            )
+            return
+        _serve(converter.tools, report, folder / "model.onnx", request)
+        await writer.append(
+            ConversionSucceeded(
+                conversion_id=request.conversion_id,
+                job_id=request.job_id,
+                name=report.name,
+                onnx=str(folder / "model.onnx"),
+                repository=str(converter.tools.state / "models"),
+                report=str(folder / "report.json"),
+                report_html=str(folder / "report.html"),
+                max_abs_error=report.max_abs_error,
+                batch_sizes=tuple(report.batch_sizes),
+                served=report.served.model_dump(mode="json") if report.served else {},
+                seconds=report.seconds,
+            )
+        )
+
+
+def _serve(tools: Tools, report: ConversionReport, onnx: Any, request: ConversionRequested) -> None:
+    """The model as a new version of the repository that `yard serve` and Triton read."""
+    config = triton.configure(
+        report.name,
+        [triton.Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in report.inputs],
+        [triton.Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in report.outputs],
+        largest_batch=max(report.batch_sizes),
+        labels=request.spec.convert.labels,
+    )
+    repository.write(tools.state / "models", config, onnx)
+
+
+class _Writer:
+    """Appends the conversion's events one behind the other. A second converter on the same request loses the race and
+    leaves it to the first."""
+
+    def __init__(self, log: EventLog, request: ConversionRequested, last: int, attempt: int, ended: bool) -> None:
+        self._log = log
+        self._request = request
+        self._last = last
+        self._attempt = attempt
+        self._number = 0
+        self.ended = ended
+
+    @classmethod
+    async def open(cls, log: EventLog, request: ConversionRequested) -> _Writer:
+        recorded = await log.latest("conversion", request.conversion_id)
+        kinds = {item.event.kind: item.event for item in recorded}
+        before = kinds.get("progress")
+        attempt = before.attempt + 1 if isinstance(before, ConversionProgress) else 1
+        return cls(log, request, recorded[-1].seq, attempt, bool(kinds.keys() & {"succeeded", "failed"}))
+
+    async def tell(self, step: str, message: str, fraction: float) -> None:
+        self._number += 1
+        await self.append(
+            ConversionProgress(
+                conversion_id=self._request.conversion_id,
+                job_id=self._request.job_id,
+                attempt=self._attempt,
+                number=self._number,
+                step=step,
+                message=message,
+                fraction=fraction,
+            )
+        )
+
+    async def append(self, event: Event) -> None:
+        self._last = await self._log.append(event, after=self._last)
+
+
+HANDLERS: dict[type[Event], Callable[[Converter, Recorded[Any]], Awaitable[None]]] = {
+    JobSucceeded: on_job_succeeded,
+    ConversionRequested: on_requested,
+}

@@ -1,0 +1,62 @@
+"""What the converter needs beside the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from trainyard.common.errors import TrainyardError
+from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.ladder import Rung
+
+
+class ModelFault(TrainyardError):
+    """The user's model, weights or samples are at fault; trying again changes nothing."""
+
+
+class ExportFault(TrainyardError):
+    """This rung of the ladder did not hold; the next one may."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    image: str
+    workdir: Path
+    model: str
+    """`module:factory`."""
+    weights: Path
+    inputs: tuple[dict[str, Any], ...]
+    """name, dtype, shape; as TensorSpec dumps them."""
+    output_names: tuple[str, ...]
+    rung: Rung
+    cases: Mapping[str, Case]
+    folder: Path
+    """Scratch; `model.onnx` appears in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    onnx: Path
+    references: Mapping[str, Mapping[str, Array]]
+    """Case → output name → what the framework computes."""
+    output_names: tuple[str, ...]
+    parameters: int
+    framework: str
+    sandbox: str
+    notes: tuple[str, ...] = field(default=())
+
+
+class Exporter(Protocol):
+    async def export(self, request: ExportRequest) -> Exported:
+        """In the image's interpreter, in a sandbox. Raises ModelFault, ExportFault, or Retryable when the machine is at
+        fault."""
+        ...
+
+
+class ServingCheck(Protocol):
+    async def ask(self, repository: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
+        """Endpoint, server and outputs of one inference through a server that has loaded the repository. Raises
+        TrainyardError when the server refuses the model."""
+        ...
