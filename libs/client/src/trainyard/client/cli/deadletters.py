@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.table import Table
 
 from trainyard.client.cli import output
 from trainyard.client.cli.context import AsJson
-from trainyard.common.bus.nats import NatsBus
-from trainyard.common.bus.port import DeadLetter
 from trainyard.common.runtime.settings import RuntimeSettings
 
 app = typer.Typer(help="Messages that a service gave up.", no_args_is_help=True)
 T = TypeVar("T")
 
+if TYPE_CHECKING:
+    from trainyard.common.bus.nats import NatsBus
+    from trainyard.common.bus.port import DeadLetter
+
 
 def _with_bus(work: Callable[[NatsBus], Awaitable[T]]) -> T:
+    # The only commands that speak NATS: the others need not wait for its client to be imported.
+    from trainyard.common.bus.nats import NatsBus  # noqa: PLC0415
+
     runtime = RuntimeSettings.from_env("job-api", os.environ)
 
     async def run() -> T:

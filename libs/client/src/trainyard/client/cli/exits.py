@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
+from trainyard.common.contract.views import JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, TrainyardError, Unauthorized, Unavailable
+from trainyard.common.lifecycle.states import State
 
 OK, NOT_SUCCESSFUL, USAGE, NOT_FOUND, INVALID, UNAVAILABLE, CONFLICT, UNAUTHORIZED = range(8)
 TIMED_OUT, INTERRUPTED = 124, 130
@@ -25,6 +27,12 @@ _BY_ERROR: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, INTERRUPTED),
     (TrainyardError, NOT_SUCCESSFUL),
 )
+
+
+def of_job(job: JobView) -> int:
+    """0 for a job that succeeded, and whose conversion did not fail."""
+    failed = any(conversion.state == "failed" for conversion in job.conversions)
+    return OK if job.state is State.SUCCEEDED and not failed else NOT_SUCCESSFUL
 
 
 def code_of(error: BaseException) -> int:

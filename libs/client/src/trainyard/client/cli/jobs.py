@@ -13,7 +13,6 @@ from trainyard.client.cli.context import AsJson, JobIdArgument, yard
 from trainyard.client.cli.watching import watch_job
 from trainyard.common.contract.views import JobView
 from trainyard.common.errors import InvalidInput
-from trainyard.common.lifecycle.states import State
 
 Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: the same key gives the same job.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show progress until it has ended (and been converted).")]
@@ -139,6 +138,6 @@ def _show(job: JobView, as_json: bool, words: str) -> None:
 
 
 def _exit_by(job: JobView) -> None:
-    failed_conversion = any(conversion.state == "failed" for conversion in job.conversions)
-    if job.state is not State.SUCCEEDED or failed_conversion:
-        raise typer.Exit(exits.NOT_SUCCESSFUL)
+    code = exits.of_job(job)
+    if code:
+        raise typer.Exit(code)

@@ -7,13 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trainyard.client.cli import exits, output
+from trainyard.client import files
+from trainyard.client.cli import exits, output, summary
 from trainyard.client.cli.context import AsJson
+from trainyard.client.cli.watching import watch_job
+from trainyard.client.sdk import Yard
 from trainyard.client.yard import doctor as examination
 from trainyard.client.yard.layout import Layout
 from trainyard.client.yard.record import Record, end, is_held
@@ -24,16 +29,21 @@ from trainyard.common.version import VERSION
 
 def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Go to the background once it is ready.")] = False,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="Submit this job file then, and show it to its end.")
+    ] = None,
 ) -> None:
     """Start nats-server and the five services, and keep them alive until Ctrl-C."""
     layout = Layout.read(os.environ)
     if is_held(layout.lock):
         output.console.print(f"the yard is up already: {layout.url('job-api')}")
-        return
-    if detach:
+    elif detach:
         _detach(layout)
     else:
-        asyncio.run(_foreground(layout))
+        asyncio.run(_foreground(layout, run))
+        return
+    if run is not None:
+        raise typer.Exit(_run_job(layout, run))
 
 
 def down() -> None:
@@ -76,14 +86,32 @@ def register(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
-async def _foreground(layout: Layout) -> None:
+def _run_job(layout: Layout, file: Path) -> int:
+    """Submit, watch, summarise; gives the exit code."""
+    with Yard(layout.url("job-api")) as gateway:
+        job = watch_job(gateway, gateway.submit(files.read(file)))
+    summary.show(job, layout)
+    return exits.of_job(job)
+
+
+async def _foreground(layout: Layout, run: Path | None) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
 
+    def work(file: Path) -> None:
+        try:
+            _run_job(layout, file)
+        except (TrainyardError, TimeoutError) as error:
+            output.error(error)
+        output.console.print("the services stay up until Ctrl-C")
+
     def ready() -> None:
         output.console.print(f"the yard is up: API {layout.url('job-api')}, panel {layout.url('monitor')}")
+        if run is not None:
+            # A thread of its own that nobody waits for: Ctrl-C in the middle must not wait for the job.
+            threading.Thread(target=work, args=(run,), daemon=True).start()
 
     await Supervisor(layout, lambda text: output.errors.print(text, markup=False)).run(stop, ready)
 

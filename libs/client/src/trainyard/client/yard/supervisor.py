@@ -13,17 +13,16 @@ import contextlib
 import os
 import signal
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import httpx
 
 from trainyard.client.yard import preflight
 from trainyard.client.yard.layout import Child, Layout
 from trainyard.client.yard.record import Record, end, hold
 from trainyard.common.errors import TrainyardError
-from trainyard.common.runtime.run import EXIT_CONFIGURATION
+from trainyard.common.runtime.settings import EXIT_CONFIGURATION
 
 GRACE = 15.0  # seconds a child gets after SIGTERM
 STABLE = 30.0  # seconds after which a child's back-off starts anew
@@ -31,6 +30,7 @@ BACKOFF = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # seconds before restart 1, 2, …
 START_TIMEOUT = 90.0
 LOG_LIMIT = 20 * 2**20  # bytes after which a child's log is turned at its next start
 
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 Say = Callable[[str], None]
 
 
@@ -150,11 +150,16 @@ async def is_ready(child: Child) -> bool:
         with contextlib.suppress(OSError):
             await writer.wait_closed()
         return True
-    async with httpx.AsyncClient(timeout=2, trust_env=False) as http:
-        try:
-            return (await http.get(child.health)).is_success
-        except httpx.TransportError:
-            return False
+    return await asyncio.to_thread(_answers, child.health)
+
+
+def _answers(url: str) -> bool:
+    # The standard library's client: making one of httpx's costs more than the whole question, many times a second.
+    try:
+        with _direct.open(url, timeout=2):
+            return True
+    except OSError:  # URLError and its HTTPError are among them
+        return False
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

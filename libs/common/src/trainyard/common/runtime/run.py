@@ -27,11 +27,10 @@ from trainyard.common.bus.nats import NatsBus
 from trainyard.common.bus.port import Bus
 from trainyard.common.errors import TrainyardError
 from trainyard.common.runtime import health, logging, metrics, tracing
-from trainyard.common.runtime.settings import RuntimeSettings
+from trainyard.common.runtime.settings import EXIT_CONFIGURATION, RuntimeSettings
 
 log = structlog.get_logger()
 
-EXIT_CONFIGURATION = 78  # EX_CONFIG of sysexits(3): restarting does not help
 EXIT_FAILURE = 1
 
 

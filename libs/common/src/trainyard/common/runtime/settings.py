@@ -12,6 +12,8 @@ from pathlib import Path
 
 from trainyard.common.errors import InvalidInput
 
+EXIT_CONFIGURATION = 78
+"""A service whose configuration is wrong exits with this (EX_CONFIG of sysexits(3)): starting it again does not help."""
 BASE_PORT = 8470
 SERVICES = ("job-api", "matrix", "launcher", "converter", "monitor")
 """Ports are given in this order, from the base; nats-server comes behind them."""

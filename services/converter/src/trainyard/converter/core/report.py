@@ -59,6 +59,7 @@ class ConversionReport(ReportModel):
     outputs: list[dict[str, Any]] = []
     batch_sizes: list[int] = []
     max_abs_error: float | None = None
+    """Over the samples and the generated inputs of their range; edge cases are in `comparisons`."""
     steps: list[StepReport] = []
     comparisons: list[dict[str, Any]] = []
     notes: list[str] = []
