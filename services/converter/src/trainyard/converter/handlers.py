@@ -39,10 +39,12 @@ class Converter:
 async def on_job_succeeded(converter: Converter, recorded: Recorded[JobSucceeded]) -> None:
     """The job's `convert:` block becomes a request. Its id follows from the job's, so it is made once."""
     event = recorded.event
+    if event.outputs is None:  # nothing was written, so there is nothing to convert
+        return
     history = {item.event.kind: item.event for item in await converter.log.latest("job", event.job_id)}
     resolved: Any = history["resolved"]
     block = resolved.spec.convert
-    if block is None or event.outputs is None:
+    if block is None:
         return
     request = ConversionRequested(
         conversion_id=ids.derived("conversion", event.job_id),

@@ -93,14 +93,17 @@ async def find_conversion(gateway: Gateway, conversion_id: str) -> ConversionVie
 
 
 async def _store(gateway: Gateway, event: JobSubmitted) -> tuple[int, JobView]:
-    with span("job.submit", job_id=event.job_id):
-        try:
-            seq = await gateway.log.append(event, after=0)
-        except StaleSequence:  # the key was used before
-            await _must_be_the_same(gateway, "job", event.job_id, "submitted", event.spec_digest)
-            return OK, await find_job(gateway, event.job_id)
-    known = gateway.reads.job(event.job_id)  # a repetition that the log recognised
-    return (OK, known) if known is not None else (CREATED, _fresh(event, seq, rfc3339(gateway.clock.now())))
+    known = gateway.reads.job(event.job_id)
+    if known is None:
+        with span("job.submit", job_id=event.job_id):
+            try:
+                seq = await gateway.log.append(event, after=0)
+            except StaleSequence:  # made by the same key, and the read model does not show it yet
+                known = await find_job(gateway, event.job_id)
+            else:
+                return CREATED, _fresh(event, seq, rfc3339(gateway.clock.now()))
+    await _must_be_the_same(gateway, "job", event.job_id, "submitted", event.spec_digest)
+    return OK, known
 
 
 async def _must_be_the_same(gateway: Gateway, entity: str, entity_id: str, kind: str, digest: str) -> None:

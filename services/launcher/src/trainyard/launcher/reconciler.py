@@ -55,6 +55,11 @@ class Reconciler:
         self._shepherds: dict[str, Shepherd] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._preparing: set[str] = set()
+        self._untold: set[str] = set()
+        """Jobs in the queue whose waiting has not been told yet."""
+        self._ended: set[str] = set()
+        """Jobs that a shepherd has brought to their end and whose last event has not come back from the log yet. What comes
+        back before it is old news."""
         self.caught_up = False
 
     async def run(self) -> None:
@@ -91,14 +96,19 @@ class Reconciler:
 
     def _touch(self, job: Job) -> None:
         """One job after the log has moved it. Looks at where it stands, not at what happened."""
-        if job.head.terminal:
-            self._forget(job.job_id)
-            return
-        self._jobs[job.job_id] = job
         shepherd = self._shepherds.get(job.job_id)
         if shepherd is not None:
             shepherd.learn(job)
-        elif job.head.state in _RUNS:
+        if job.head.terminal:
+            self._ended.discard(job.job_id)
+            self._forget(job.job_id)
+            return
+        if job.job_id in self._ended:
+            return
+        self._jobs[job.job_id] = job
+        if shepherd is not None:
+            return
+        if job.head.state in _RUNS:
             self._admission.occupy(job.job_id, self._need(job))
             self._herd(job, self._images.interpreter(job.image or "host"))
         elif job.head.state is State.CANCELLING:
@@ -142,18 +152,21 @@ class Reconciler:
     def _offer(self, job: Job) -> None:
         order = int(job.submitted_at * 1e6)
         self._admission.offer(job.job_id, self._need(job), priority=job.spec.priority, order=order)
+        if job.head.state is State.RESOLVED:
+            self._untold.add(job.job_id)
 
     def _admit(self) -> None:
         for job_id in self._admission.admit():
             job = self._jobs.get(job_id)
+            self._untold.discard(job_id)
             if job is None:
                 self._admission.release(job_id)
             else:
                 self._herd(job, self._images.interpreter(job.image or "host"))
-        if self._admission.waiting:
-            for job in [job for job in self._jobs.values() if job.head.state is State.RESOLVED]:
-                if job.job_id not in self._shepherds and job.job_id not in self._preparing:
-                    self._spawn(self._tell_waiting(job))
+        for job_id in self._untold:
+            if job_id in self._jobs:
+                self._spawn(self._tell_waiting(self._jobs[job_id]))
+        self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
         need, free = self._need(job), self._admission.free
@@ -180,6 +193,8 @@ class Reconciler:
         finally:
             if self._shepherds.get(job_id) is shepherd:
                 del self._shepherds[job_id]
+        if job_id in self._jobs:
+            self._ended.add(job_id)
         self._forget(job_id)
         self._admit()
 
@@ -205,10 +220,8 @@ class Reconciler:
 
     def _forget(self, job_id: str) -> None:
         self._jobs.pop(job_id, None)
+        self._untold.discard(job_id)
         self._admission.release(job_id)
-        shepherd = self._shepherds.get(job_id)
-        if shepherd is not None and not shepherd.job.head.terminal:
-            shepherd.wake.set()
 
     def _writer(self, job: Job, interpreter: Interpreter | None) -> Shepherd:
         backend = self._backends["noop" if job.image == "noop" else "default"]

@@ -60,6 +60,8 @@ class JobView(View):
 
 class JobPage(View):
     jobs: list[JobView]
+    total: int = 0
+    """How many jobs match, on all pages."""
     next: str | None = None
     """Pass as `cursor` for the page after this one; absent on the last."""
 

@@ -25,10 +25,14 @@ class Queries:
 
     def jobs(self, wanted: JobFilter) -> JobPage:
         clauses, values = _where(wanted)
+        count = f"SELECT COUNT(*) FROM jobs WHERE {' AND '.join(clauses)}"  # noqa: S608
+        total = self._db.execute(count, values).fetchone()[0]
+        if wanted.before is not None:
+            clauses, values = [*clauses, "seq < ?"], [*values, wanted.before]
         statement = f"SELECT * FROM jobs WHERE {' AND '.join(clauses)} ORDER BY seq DESC LIMIT ?"  # noqa: S608
         rows = self._db.execute(statement, (*values, wanted.limit + 1)).fetchall()
         page = [_job(row, []) for row in rows[: wanted.limit]]
-        return JobPage(jobs=page, next=_next(rows, wanted.limit))
+        return JobPage(jobs=page, total=total, next=_next(rows, wanted.limit))
 
     def conversion(self, conversion_id: str) -> ConversionView | None:
         row = self._db.execute("SELECT * FROM conversions WHERE conversion_id = ?", (conversion_id,)).fetchone()
@@ -69,8 +73,6 @@ def _where(wanted: JobFilter) -> tuple[list[str], list[Any]]:
         add("submitted_at >= ?", wanted.since)
     if wanted.until is not None:
         add("submitted_at < ?", wanted.until)
-    if wanted.before is not None:
-        add("seq < ?", wanted.before)
     return clauses, values
 
 

@@ -22,11 +22,12 @@ class LocalImages:
         self._catalogue = folder
         self._images = images
         self._built: dict[str, Interpreter] = {}
+        self._host = _host()
         self._builds: dict[str, asyncio.Task[Interpreter]] = {}
 
     def interpreter(self, image: str) -> Interpreter | None:
         if image in catalogue.BUILT_IN:
-            return _host()
+            return self._host
         if image not in self._built:
             found = cache.find(catalogue.read(self._catalogue, image), self._images)
             if found is None:
