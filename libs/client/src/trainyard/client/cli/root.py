@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from trainyard.client.cli import convert, deadletters, exits, jobs, local, output, streams, tokens
@@ -39,17 +39,9 @@ app.add_typer(deadletters.app, name="deadletters")
 
 def run() -> None:
     """What the console script calls. Never shows a traceback for what a person can mend."""
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(exits.INTERRUPTED))
     try:
-        code = app(standalone_mode=False)  # a typer.Exit comes back as its code
-        sys.exit(code if isinstance(code, int) else exits.OK)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(exits.USAGE)
+        app()
     except (TrainyardError, TimeoutError) as error:
         output.error(error)
         sys.exit(exits.code_of(error))
-    except (KeyboardInterrupt, click.Abort):
-        sys.exit(exits.INTERRUPTED)
-    except BrokenPipeError:  # `yard list | head`
-        sys.stderr.close()
-        sys.exit(exits.OK)
