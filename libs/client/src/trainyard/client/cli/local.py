@@ -138,4 +138,8 @@ def _detach(layout: Layout) -> None:
 
 
 async def _all_ready(layout: Layout) -> bool:
+    # Another yard may answer on these ports: only processes of this state folder count.
+    living = Record(layout.record).living()
+    if not all(child.name in living for child in layout.services()):
+        return False
     return all(await asyncio.gather(*(is_ready(child) for child in layout.services())))

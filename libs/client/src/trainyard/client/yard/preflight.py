@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import socket
 from pathlib import Path
@@ -11,6 +12,7 @@ import psutil
 from trainyard.client.yard.layout import Layout
 from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import TrainyardError
+from trainyard.common.runtime.credentials import Tokens
 
 MIN_FREE = 256 * 2**20  # bytes; JetStream stops storing on a full disk
 
@@ -19,6 +21,7 @@ def check(layout: Layout) -> None:
     """Raises TrainyardError: one sentence, with what to do."""
     _state_folder(layout.state)
     _disk(layout.state)
+    Tokens(layout.state).require_for(layout.listen)
     children = (layout.nats(), *layout.services())
     hosts = {"nats-server": layout.nats_listen, "job-api": layout.listen, "monitor": layout.listen}
     for child in children:
@@ -57,6 +60,8 @@ def _port(name: str, host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise TrainyardError(f"{host} (for {name}) is not an address of this machine") from error
             raise TrainyardError(
                 f"port {port} (for {name}) cannot be used: {error.strerror}{_holder(port)}. Stop what uses it, or "
                 f"choose another block of ports: TRAINYARD_BASE_PORT={port + 100}"
