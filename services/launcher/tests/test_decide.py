@@ -53,7 +53,7 @@ def test_after_a_restart_the_next_attempt_starts() -> None:
         ([], Start()),
         ([RankSeen(0, Phase.RUNNING, pid=1), RankSeen(1, Phase.ABSENT)], Start()),
         ([RankSeen(0, Phase.RUNNING, pid=1), RankSeen(1, Phase.STARTING)], Wait()),
-        ([ended(0, exit_code=3), RankSeen(1, Phase.RUNNING, pid=1)], Stop("another rank has failed")),
+        ([ended(0, reason=EndReason.START), RankSeen(1, Phase.RUNNING, pid=1)], Stop("another rank has failed")),
     ],
 )
 def test_starting(ranks: list[RankSeen], decision: object) -> None:
