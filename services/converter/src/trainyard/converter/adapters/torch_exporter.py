@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -46,7 +47,7 @@ class TorchExporter:
             "inputs": list(request.inputs),
             "output_names": list(request.output_names),
             "rung": asdict(request.rung),
-            "limits": {"cpu_seconds": int(self._limits.seconds * 4), "file_bytes": self._limits.file_bytes},
+            "limits": {"cpu_seconds": max(10, int(self._limits.seconds * 4)), "file_bytes": self._limits.file_bytes},
         }
 
     def _answer(self, folder: Path, outcome: sandbox.Outcome) -> Exported:
@@ -55,6 +56,8 @@ class TorchExporter:
         file = folder / "answer.json"
         if not file.exists():
             last = outcome.output.strip().splitlines()[-1:] or ["without a word"]
+            if outcome.code == -signal.SIGXCPU:
+                raise ModelFault("the model was ended: it used more processor time than it may")
             if outcome.code is not None and outcome.code < 0:
                 raise ExportFault(f"the export ended by signal {-outcome.code} ({last[0][:300]})")
             raise Retryable(f"the export ended with code {outcome.code}: {last[0][:300]}", delay=5)
