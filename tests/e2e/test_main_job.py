@@ -10,7 +10,6 @@ import pytest
 
 from trainyard.client import files
 from trainyard.client.sdk import Yard
-from trainyard.common import ids
 from trainyard.common.contract.views import JobView
 from trainyard.common.lifecycle.states import State
 from trainyard.common.testing.eventually import eventually
@@ -24,9 +23,7 @@ def check_result(gateway: Yard, job: JobView) -> None:
     assert job.state is State.SUCCEEDED, job.message
     assert job.progress is not None
     assert job.progress["metrics"]["accuracy"] >= 0.95
-    for _ in gateway.follow_conversion(ids.derived("conversion", job.job_id)):
-        pass
-    conversion = gateway.conversion(ids.derived("conversion", job.job_id))
+    conversion = gateway.wait_conversion(gateway.conversion_of(job.job_id).conversion_id, timeout=200)
     assert conversion.state == "succeeded", conversion.message
     assert conversion.result is not None
     report = json.loads(Path(conversion.result["report"]).read_text())
