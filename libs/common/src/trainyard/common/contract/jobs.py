@@ -166,9 +166,11 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Self:
+        if not self.roles:
+            return self
         # By value, not by what was written: a spec read back from the wire spells every default out.
         short = [name for name in _SHORT if getattr(self, name) != type(self).model_fields[name].default]
-        if self.roles and short:
+        if short:
             raise ValueError(f"say {', '.join(short)} inside each of `roles`, not beside them")
         return self
 
