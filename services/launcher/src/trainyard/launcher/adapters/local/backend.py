@@ -21,7 +21,6 @@ import structlog
 
 import trainyard.common
 import trainyard.launcher
-from trainyard.common.bus.context import traceparent
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
@@ -66,7 +65,7 @@ class LocalBackend:
                 interpreter=interpreter,
                 rendezvous=Rendezvous("127.0.0.1", self._port(job), LOOPBACK, job.attempt),
                 inherited=os.environ,
-                traceparent=traceparent.get(),
+                traceparent=job.trace,
             )
             for rank in attempt.ranks:
                 folder = self._folders.rank(job, rank.place.rank)
