@@ -7,7 +7,8 @@ restart the jobs that run are found first (they hold their resources), then thos
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import ParamSpec
 
 import structlog
 
@@ -25,6 +26,7 @@ from trainyard.launcher.ports import ActiveSet, Backend, Images
 from trainyard.launcher.shepherd import Shepherd
 
 log = structlog.get_logger()
+P = ParamSpec("P")
 
 FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
@@ -63,7 +65,7 @@ class Reconciler:
         self.caught_up = False
 
     async def run(self) -> None:
-        """For ever. Raises what a shepherd raised: the process ends then and starts anew from the log."""
+        """For ever."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             group.create_task(self._follow())
@@ -121,10 +123,10 @@ class Reconciler:
         """Into the queue, once its image is there."""
         fault = self._admission.impossible(self._need(job))
         if fault is not None:
-            self._spawn(self._fail(job, EndReason.UNSCHEDULABLE, fault))
+            self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
         elif self._images.interpreter(job.image or "host") is None:
             self._preparing.add(job.job_id)
-            self._spawn(self._build_image(job))
+            self._spawn(self._build_image, job)
         else:
             self._offer(job)
 
@@ -165,7 +167,7 @@ class Reconciler:
                 self._herd(job, self._images.interpreter(job.image or "host"))
         for job_id in self._untold:
             if job_id in self._jobs:
-                self._spawn(self._tell_waiting(self._jobs[job_id]))
+                self._spawn(self._tell_waiting, self._jobs[job_id])
         self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
@@ -184,15 +186,20 @@ class Reconciler:
     def _herd(self, job: Job, interpreter: Interpreter | None) -> None:
         shepherd = self._writer(job, interpreter)
         self._shepherds[job.job_id] = shepherd
-        self._spawn(self._run(shepherd))
+        self._spawn(self._run, shepherd)
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
-        try:
-            await shepherd.run()
-        finally:
-            if self._shepherds.get(job_id) is shepherd:
-                del self._shepherds[job_id]
+        delay = 1.0
+        while True:
+            try:
+                await shepherd.run()
+                break
+            except Exception as error:
+                log.error("a job cannot be handled; trying again", job_id=job_id, delay=delay, exc_info=error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 60.0)
+        self._shepherds.pop(job_id, None)
         if job_id in self._jobs:
             self._ended.add(job_id)
         self._forget(job_id)
@@ -216,7 +223,7 @@ class Reconciler:
                 if job.job_id not in self._shepherds and job.head.state in _WAITS:
                     fault = pending_fault(job, now)
                     if fault is not None:
-                        await self._fail(job, fault.reason, fault.message)
+                        self._spawn(self._fail, job, fault.reason, fault.message)
 
     def _forget(self, job_id: str) -> None:
         self._jobs.pop(job_id, None)
@@ -230,7 +237,15 @@ class Reconciler:
     def _need(self, job: Job) -> Need:
         return Need(0, 0) if job.image == "noop" else need_of(job.spec)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = self._group.create_task(work)
+    def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+        task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Trouble with one job is told; what was not done is found again by the next look at where the job stands."""
+    try:
+        await work(*args, **kwargs)
+    except Exception as error:
+        log.error("work on a job failed", exc_info=error)
