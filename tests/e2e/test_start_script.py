@@ -81,7 +81,7 @@ def test_neither_pip_nor_venv(clone: Path, bare_path: Path) -> None:
 def test_no_network(clone: Path, bare_path: Path) -> None:
     (bare_path / "python3").symlink_to(sys.executable)
     (bare_path / "uv").symlink_to(Path(sys.executable).with_name("uv"))
-    nowhere = "http://127.0.0.1:9/simple"
+    nowhere = "http://127.0.0.1:9/index"
     done = start(clone, bare_path, UV_DEFAULT_INDEX=nowhere, UV_CACHE_DIR=str(clone / "cache"), UV_HTTP_RETRIES="0")
     assert done.returncode == 1
     assert "could not be installed" in done.stderr
