@@ -47,7 +47,7 @@ def test_settings_have_defaults_and_say_what_is_wrong() -> None:
         ("127.9.9.9", True),
         ("::1", True),
         ("localhost", True),
-        ("0.0.0.0", False),
+        ("192.0.2.1", False),
         ("example", False),
     ],
 )

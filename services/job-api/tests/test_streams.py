@@ -11,6 +11,7 @@ from trainyard.common.contract import events
 from trainyard.common.logs.layout import rank_folder
 from trainyard.common.logs.writer import LogWriter
 from trainyard.common.testing.builders import spec
+from trainyard.job_api.adapters.http import logs
 
 STREAM = {"Accept": "text/event-stream"}
 
@@ -54,6 +55,10 @@ async def test_a_stream_resumes_and_is_told_when_there_is_no_more(world: Any) ->
     assert wrong.status_code == 422
 
 
+def texts(stream: list[dict[str, Any]]) -> list[str]:
+    return [line["text"] for event in stream if event["event"] == "lines" for line in event["data"]]
+
+
 def write(world: Any, job: str, attempt: int, rank: int, text: str) -> None:
     log = LogWriter(rank_folder(world.state / "logs", job, attempt, rank))
     log.feed("stdout", text.encode())
@@ -72,17 +77,18 @@ async def test_logs_of_all_ranks_and_attempts(world: Any) -> None:
     assert (await world.http.get(f"/v1/jobs/{job}/logs", params={"tail": 1, "rank": 0})).text == "b\n"
 
 
-async def test_a_log_stream_resumes_without_gap_or_double(world: Any) -> None:
+async def test_a_log_stream_resumes_without_gap_or_double(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "LINES", 4)
     job = await ended_job(world)
     write(world, job, 1, 0, "".join(f"line {number}\n" for number in range(20)))
     write(world, job, 1, 1, "other\n")
     url, follow = f"/v1/jobs/{job}/logs", {"follow": "true"}
     whole = parsed((await world.http.get(url, params=follow, headers=STREAM)).text)
     assert whole[-1]["event"] == "end"
-    for cut in (0, 7, 19, 20):
+    assert texts(whole) == [*(f"line {number}" for number in range(20)), "other"]
+    for cut in range(len(whole) - 1):
         rest = await world.http.get(url, params=follow, headers={**STREAM, "Last-Event-ID": whole[cut]["id"]})
-        lines = [item["data"]["text"] for item in parsed(rest.text) if item["event"] == "line"] if rest.text else []
-        assert lines == [item["data"]["text"] for item in whole[cut + 1 : -1]]
+        assert texts(parsed(rest.text) if rest.text else []) == texts(whole[cut + 1 :])
     end = await world.http.get(url, params=follow, headers={**STREAM, "Last-Event-ID": whole[-1]["id"]})
     assert end.status_code == 204
 

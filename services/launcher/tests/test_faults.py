@@ -14,7 +14,6 @@ import pytest
 
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.testing.eventually import eventually
-from trainyard.launcher import reconciler
 from trainyard.launcher.adapters.local import backend
 from trainyard.launcher.adapters.local.backend import LocalBackend
 from trainyard.launcher.core.job import Job
@@ -71,7 +70,7 @@ async def test_a_supervisor_that_never_comes_up_is_given_up(world: Any, monkeypa
 class Stumbling(LocalBackend):
     """Fails for one job as no backend should."""
 
-    times = 2
+    times = 1
 
     def look(self, job: Job) -> Sequence[RankSeen]:
         if job.spec.name == "odd" and self.times:
@@ -80,8 +79,7 @@ class Stumbling(LocalBackend):
         return super().look(job)
 
 
-async def test_a_fault_of_one_job_stays_with_it(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "FAULT_DELAYS", (0.3,))
+async def test_a_fault_of_one_job_stays_with_it(world: Any) -> None:
     world.reconciler._backends = {"default": Stumbling(world.state, "node")}
     odd = await world.submit("true", name="odd")
     other = await world.submit("true")

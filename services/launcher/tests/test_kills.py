@@ -114,3 +114,26 @@ async def test_jobs_do_not_touch_each_other(world: Any) -> None:
     await world.cancel(two)
     await world.until(two, "cancelled")
     await world.until(one, "succeeded")
+
+
+async def test_a_job_that_cannot_be_handled_does_not_stop_the_others(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of ours (or of the disk) with one job: it is tried again, and meanwhile everything else goes on."""
+    from trainyard.launcher.adapters.local.backend import LocalBackend  # noqa: PLC0415
+
+    healthy = LocalBackend.look
+    broken: set[str] = set()
+
+    def look(backend: LocalBackend, job: Any) -> Any:
+        if job.job_id in broken:
+            raise OSError(5, "Input/output error")
+        return healthy(backend, job)
+
+    monkeypatch.setattr(LocalBackend, "look", look)
+    bad = await world.submit("sleep 0.2; true")
+    broken.add(bad)
+    for _ in range(3):
+        await world.until(await world.submit("true"), "succeeded")
+    broken.clear()
+    await world.until(bad, "succeeded")

@@ -102,7 +102,7 @@ class Yard:
         for event in streams.follow(self.http, f"/v1/jobs/{job_id}/logs", {"follow": "true", **params}):
             if event.event == "end":
                 return
-            yield json.loads(event.data)
+            yield from json.loads(event.data)
 
     def wait(self, job_id: str, timeout: float | None = None) -> JobView:
         """The job once it has ended. Raises TimeoutError after `timeout` seconds."""

@@ -7,7 +7,8 @@ restart the jobs that run are found first (they hold their resources), then thos
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import ParamSpec
 
 import structlog
 
@@ -24,11 +25,11 @@ from trainyard.launcher.ports import ActiveSet, Backend, Images
 from trainyard.launcher.shepherd import Shepherd
 
 log = structlog.get_logger()
+P = ParamSpec("P")
 
 FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
-FAULT_DELAYS = (1.0, 5.0, 30.0, 60.0)  # seconds before a job whose shepherd has failed is looked at again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
@@ -55,6 +56,7 @@ class Reconciler:
         self._shepherds: dict[str, Shepherd] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._preparing: set[str] = set()
+        self._failing: set[str] = set()
         self._untold: set[str] = set()
         """Jobs in the queue whose waiting has not been told yet."""
         self._ended: set[str] = set()
@@ -114,6 +116,8 @@ class Reconciler:
             self._herd(job)
         elif job.head.state is State.CANCELLING:
             self._admission.release(job.job_id)
+            if job.head.attempt:  # its ranks have their grace, and hold what they have until then
+                self._admission.occupy(job.job_id, self._need(job))
             self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
@@ -122,10 +126,10 @@ class Reconciler:
         """Into the queue, once its image is there."""
         fault = self._admission.impossible(self._need(job))
         if fault is not None:
-            self._spawn(self._fail(job, EndReason.UNSCHEDULABLE, fault))
+            self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
         elif not self._has_image(job):
             self._preparing.add(job.job_id)
-            self._spawn(self._build_image(job))
+            self._spawn(self._build_image, job)
         else:
             self._offer(job)
 
@@ -172,7 +176,7 @@ class Reconciler:
                 self._herd(job)
         for job_id in self._untold:
             if job_id in self._jobs:
-                self._spawn(self._tell_waiting(self._jobs[job_id]))
+                self._spawn(self._tell_waiting, self._jobs[job_id])
         self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
@@ -191,20 +195,20 @@ class Reconciler:
     def _herd(self, job: Job) -> None:
         shepherd = self._writer(job)
         self._shepherds[job.job_id] = shepherd
-        self._spawn(self._run(shepherd))
+        self._spawn(self._run, shepherd)
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
-        faults = 0
-        while not shepherd.job.head.terminal:
+        delay = 1.0
+        while True:
             try:
                 await shepherd.run()
-            except Exception:  # one job that nobody thought of must not stop all others
-                log.exception("a job cannot be brought on; trying again", job_id=job_id)
-                await asyncio.sleep(FAULT_DELAYS[min(faults, len(FAULT_DELAYS) - 1)])
-                faults += 1
-        if self._shepherds.get(job_id) is shepherd:
-            del self._shepherds[job_id]
+                break
+            except Exception as error:
+                log.error("a job cannot be handled; trying again", job_id=job_id, delay=delay, exc_info=error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 60.0)
+        self._shepherds.pop(job_id, None)
         if job_id in self._jobs:
             self._ended.add(job_id)
         shepherd.backend.forget(shepherd.job)
@@ -212,10 +216,17 @@ class Reconciler:
         self._admit()
 
     async def _fail(self, job: Job, reason: EndReason, message: str) -> None:
+        if job.job_id in self._failing:
+            return
         writer = self._writer(job)
-        # The job may move meanwhile (a cancel); an event that no longer fits is not written.
-        while not writer.job.head.terminal and writer.job.head.state in _WAITS:
-            await writer.tell(events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message))
+        self._failing.add(job.job_id)
+        failed = events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message)
+        try:
+            # The job may move meanwhile (a cancel); an event that no longer fits is not written.
+            while writer.job.head.state in _WAITS:
+                await writer.tell(failed)
+        finally:
+            self._failing.discard(job.job_id)
         if writer.job.head.state is State.CANCELLING:
             self._touch(writer.job)
 
@@ -227,7 +238,7 @@ class Reconciler:
                 if job.job_id not in self._shepherds and job.head.state in _WAITS:
                     fault = pending_fault(job, now)
                     if fault is not None:
-                        await self._fail(job, fault.reason, fault.message)
+                        self._spawn(self._fail, job, fault.reason, fault.message)
 
     def _forget(self, job_id: str) -> None:
         self._jobs.pop(job_id, None)
@@ -241,7 +252,15 @@ class Reconciler:
     def _need(self, job: Job) -> Need:
         return Need(0, 0) if job.image == "noop" else need_of(job.spec)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = self._group.create_task(work)
+    def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+        task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Trouble with one job is told; what was not done is found again by the next look at where the job stands."""
+    try:
+        await work(*args, **kwargs)
+    except Exception as error:
+        log.error("work on a job failed", exc_info=error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,17 +24,18 @@ def logs(
     as_json: AsJson = False,
 ) -> None:
     """What the ranks wrote to stdout and stderr."""
-    params: dict[str, Any] = {
-        "follow": str(follow).lower(), "rank": rank, "attempt": attempt, "tail": tail
-    }  # fmt: skip
+    wanted: dict[str, Any] = {"rank": rank, "attempt": attempt, "tail": tail}
+    params = {name: value for name, value in wanted.items() if value is not None}
     with yard(ctx) as gateway:
-        for line in gateway.follow_logs(job, **{name: value for name, value in params.items() if value is not None}):
+        for line in gateway.follow_logs(job, follow=str(follow).lower(), **params):
             if as_json:
                 output.as_json(line)
             elif "gap" in line:
                 output.errors.print(f"[yellow]{line['gap']}[/yellow]")
             else:
-                output.console.out(f"[{line['rank']}] {line['text']}", highlight=False)
+                sys.stdout.write(f"[{line['rank']}] {line['text']}\n")
+            if follow:
+                sys.stdout.flush()
 
 
 def events(ctx: typer.Context, job: JobIdArgument, follow: Follow = False, as_json: AsJson = False) -> None:

@@ -51,6 +51,7 @@ class NatsBus:
         self._metrics = metrics
         self._pullers: set[Puller] = set()
         self._refused = False
+        self._closing = False
 
     @classmethod
     async def connect(
@@ -80,7 +81,7 @@ class NatsBus:
                     ping_interval=10,
                     max_outstanding_pings=2,
                     error_cb=bus._on_error,
-                    disconnected_cb=_on_disconnected,
+                    disconnected_cb=bus._on_disconnected,
                     reconnected_cb=bus._on_reconnected,
                     **options,
                 )
@@ -102,6 +103,7 @@ class NatsBus:
     async def close(self) -> None:
         if self._client.is_closed:
             return
+        self._closing = True
         try:
             async with asyncio.timeout(_CLOSE):
                 await self._client.drain()
@@ -248,6 +250,10 @@ class NatsBus:
         self._refused = self._refused or "authorization violation" in text.lower()
         log.debug("nats", error=text)
 
+    async def _on_disconnected(self) -> None:
+        if not self._closing:
+            log.warning("the connection to nats-server is gone; trying again until it is back")
+
     async def _on_reconnected(self) -> None:
         log.info("nats-server is back", url=str(self._client.connected_url and self._client.connected_url.netloc))
         for puller in list(self._pullers):
@@ -255,7 +261,3 @@ class NatsBus:
         # A server that lost its store, or another one: the streams must be there before anybody goes on.
         with contextlib.suppress(NatsError, Unavailable, NotFoundError):
             await streams.ensure(self._client, patience=10)
-
-
-async def _on_disconnected() -> None:
-    log.warning("the connection to nats-server is gone; trying again until it is back")

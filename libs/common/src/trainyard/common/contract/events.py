@@ -6,6 +6,7 @@ and one job apart; together they make the event's id, so an append that is sent 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,12 +17,13 @@ from trainyard.common.contract.model import Fact
 from trainyard.common.lifecycle.states import EndReason
 
 
-class Event(Fact):
+class Event(Fact, ABC):
     entity: ClassVar[Literal["job", "conversion", "device"]]
     kind: ClassVar[str]
 
+    @abstractmethod
     def entity_id(self) -> str:
-        raise NotImplementedError
+        """Which job, conversion or node it is about."""
 
     def discriminator(self) -> str:
         """Empty where a job can have only one event of this kind."""

@@ -101,6 +101,8 @@ class Timeouts(Spec):
 
 def _command(value: Any) -> Any:
     """`command: python train.py` is split as a shell would split it, without a shell."""
+    if isinstance(value, bool | int | float):  # YAML reads `true` and `5` as what they look like
+        raise ValueError(f"{str(value).lower()} is not text: write it in quotes")
     if isinstance(value, str):
         import shlex  # noqa: PLC0415 - only for the short form
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from trainyard.common.errors import TrainyardError
+from trainyard.common.errors import Conflict
 from trainyard.common.lifecycle.states import ACTIVE, State
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What somebody has to do because of an event. The services' reconcilers read these."""
+    """What somebody has to do because of an event; `tests/architecture` checks that somebody listens for each."""
 
     RESOLVE = "resolve"  # matrix: find an image and hardware
     PLACE = "place"  # launcher: admit and start
@@ -77,7 +77,7 @@ class Head:
         return self.state is not None and self.state.terminal
 
 
-class IllegalTransition(TrainyardError):
+class IllegalTransition(Conflict):
     def __init__(self, head: Head, kind: str) -> None:
         self.head = head
         self.kind = kind
