@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import random
 import shutil
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.testing.eventually import eventually
 from trainyard.launcher.adapters.local import backend
 from trainyard.launcher.adapters.local.backend import LocalBackend
+from trainyard.launcher.adapters.local.folders import LocalFolders
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import RankSeen
 
@@ -65,6 +68,49 @@ async def test_a_supervisor_that_never_comes_up_is_given_up(world: Any, monkeypa
     event = await world.until(job, "failed")
     assert event.reason is EndReason.START
     assert "its supervisor did not come up in 3 tries" in event.message
+
+
+async def test_a_supervisor_that_cannot_keep_records_says_so(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "BIRTH", 0.5)
+    made = LocalFolders.make
+
+    def spoilt(folders: LocalFolders, job: Job) -> Any:
+        found = made(folders, job)
+        (folders.rank(job, 0) / ".exit.json.room").mkdir(exist_ok=True)
+        return found
+
+    monkeypatch.setattr(LocalFolders, "make", spoilt)
+    event = await world.until(await world.submit("true"), "failed")
+    assert "IsADirectoryError" in event.message
+
+
+async def test_ranks_that_were_started_end_when_the_others_cannot_be(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk fills in the middle of a start."""
+    seconds = mark()
+    made, spawned = LocalFolders.make, LocalBackend._spawn
+    calls = 0
+
+    def filling(folders: LocalFolders, job: Job) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return made(folders, job)
+
+    def only_the_first(local: LocalBackend, folder: Path) -> None:
+        if folder.name == "0":
+            spawned(local, folder)
+
+    monkeypatch.setattr(LocalFolders, "make", filling)
+    monkeypatch.setattr(LocalBackend, "_spawn", only_the_first)
+    job = await world.submit(f"echo >> $TRAINYARD_OUTPUT/ran; sleep {seconds}", processes=2, timeouts={"grace": 1})
+    event = await world.until(job, "failed")
+    assert event.message == "the job's folder cannot be written: No space left on device"
+    assert not world.processes(f"sleep {seconds}")
+    how = json.loads((world.rank(job) / "exit.json").read_text())
+    assert how["why"] == "the others cannot be started"
 
 
 class Stumbling(LocalBackend):

@@ -60,10 +60,18 @@ def _cpu(env: Mapping[str, str]) -> float:
     return cores
 
 
+def _cgroup_memory() -> float:
+    """What the container that we are in may use; infinite where nobody says. Source: cgroup v2, `memory.max`."""
+    try:
+        return float(Path("/sys/fs/cgroup/memory.max").read_text())
+    except (OSError, ValueError):  # no cgroup v2, or `max`
+        return math.inf
+
+
 def _memory(env: Mapping[str, str]) -> int:
     text = env.get("TRAINYARD_MEMORY")
     if not text:
-        return int(psutil.virtual_memory().total * 0.9)
+        return int(min(psutil.virtual_memory().total, _cgroup_memory()) * 0.9)
     try:
         return quantities.size(int(text) if text.isdigit() else text)
     except ValueError as error:

@@ -22,7 +22,7 @@ from trainyard.common.lifecycle.transitions import allows
 from trainyard.launcher.core import job as jobs
 from trainyard.launcher.core.decide import Append, Sight, Start, Stop, decide, restart_delay
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.observation import RankSeen
+from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
@@ -33,6 +33,7 @@ POLL = (0.05, 0.25)  # seconds between two looks, at first and after a while
 PATIENT_AFTER = 20.0  # seconds
 FAULT_DELAY = 2.0  # seconds
 TAIL = 20
+_ALIVE = frozenset({Phase.STARTING, Phase.RUNNING})
 _WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.CANCELLING})
 
 
@@ -104,6 +105,10 @@ class Shepherd:
             if interpreter is not None:
                 await self.backend.start(self.job, interpreter)
         except TrainyardError as error:
+            # Some ranks may have been started by an earlier call.
+            while any(rank.phase in _ALIVE for rank in self.backend.look(self.job)):
+                await self.backend.stop(self.job, "the others cannot be started")
+                await self._wait(POLL[0])
             job = self.job
             await self.append(
                 events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))

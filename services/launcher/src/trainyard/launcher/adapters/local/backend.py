@@ -122,10 +122,11 @@ class LocalBackend:
             inherited=os.environ,
             traceparent=job.trace,
         )
-        for rank in attempt.ranks:
-            folder = self._folders.rank(job, rank.place.rank)
+        folders = [self._folders.rank(job, rank.place.rank) for rank in attempt.ranks]
+        for folder, rank in zip(folders, attempt.ranks, strict=True):
             if record.read(folder, record.PLAN) is None:
                 record.write(folder, record.PLAN, self._document(job, rank))
+        for folder in folders:  # none before all plans are on the disk
             if self._may_be_born(folder):
                 self._spawn(folder)
 
@@ -162,10 +163,20 @@ class LocalBackend:
         # Only these two packages; nothing else of the environment is needed or wanted.
         paths = {str(Path(package.__path__[0]).parent.parent) for package in (trainyard.common, trainyard.launcher)}
         command = [sys.executable, "-I", "-S", run.__file__, str(folder), *sorted(paths)]
-        silence = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+        silence = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+        complaints = (
+            os.POSIX_SPAWN_OPEN,
+            2,
+            str(folder / record.ERRORS),
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+            0o600,
+        )
         self._births.setdefault(folder, []).append(time.monotonic())
         # Not `subprocess`: its objects stand for children that are waited for, these are meant to be left alone.
-        self._ours.add(os.posix_spawn(sys.executable, command, {}, file_actions=silence))
+        try:
+            self._ours.add(os.posix_spawn(sys.executable, command, {}, file_actions=[*silence, complaints]))
+        except OSError as error:  # no memory or no process to be had now; another birth is due later
+            log.warning("a supervisor cannot be started", folder=str(folder), error=str(error))
 
     def _reap(self) -> None:
         """Supervisors that have ended while we are still there are our zombies."""
@@ -194,6 +205,6 @@ class LocalBackend:
         if self._is_being_born(folder):
             return RankSeen(rank, Phase.STARTING)
         if len(self._births.get(folder, ())) >= BIRTHS:
-            message = f"its supervisor did not come up in {BIRTHS} tries of {BIRTH:g} s"
+            message = f"its supervisor did not come up in {BIRTHS} tries of {BIRTH:g} s{life.complaint(folder)}"
             return RankSeen(rank, Phase.ENDED, reason=EndReason.START, message=message, ended_at=time.time())
         return RankSeen(rank, Phase.ABSENT, stopped=record.read(folder, record.STOP) is not None)

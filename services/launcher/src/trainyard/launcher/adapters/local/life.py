@@ -55,6 +55,15 @@ def ended(rank: int, how: dict[str, Any], who: dict[str, Any] | None) -> RankSee
     )
 
 
+def complaint(folder: Path) -> str:
+    """What a supervisor said last when it could not even keep records."""
+    try:
+        said = (folder / record.ERRORS).read_text(errors="replace").strip()
+    except OSError:
+        return ""
+    return f": {said.splitlines()[-1][:300]}" if said else ""
+
+
 def end_orphans(job: Job, who: dict[str, Any]) -> None:
     """A supervisor was killed: what its rank left behind must not hold devices or ports of the next attempt."""
     mine = {"TRAINYARD_JOB_ID": job.job_id, "TRAINYARD_ATTEMPT": str(job.attempt)}

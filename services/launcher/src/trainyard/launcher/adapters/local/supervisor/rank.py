@@ -114,8 +114,12 @@ class Rank:
 
     def _read_wish(self) -> dict[str, Any] | None:
         """The launcher's wish; or what is as good as one: a SIGTERM of somebody else, or that our folder was deleted."""
-        wish = record.read(self._folder, record.STOP)
-        if wish is None and (self._terminated or not (self._folder / record.LOCK).exists()):
+        try:
+            wish = record.read(self._folder, record.STOP)
+            deleted = wish is None and not (self._folder / record.LOCK).exists()
+        except OSError:  # the disk does not answer: no reason to end anything
+            return None
+        if wish is None and (self._terminated or deleted):
             return {"grace": self._plan.get("grace", GRACE), "evicted": True}
         return wish
 

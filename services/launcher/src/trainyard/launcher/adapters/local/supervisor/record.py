@@ -5,6 +5,7 @@
               pid.json     the supervisor and the rank's main process
               stop.json    the launcher's wish to end it: {"grace": seconds, "why": text}; also before it began
               exit.json    how it ended; written once, last
+              errors       what the supervisor itself complained of; empty as a rule
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 PLAN, LOCK, PID, STOP, EXIT, REPORT = "plan.json", "lock", "pid.json", "stop.json", "exit.json", "report.jsonl"
+ERRORS = "errors"
 ROOM = 4096  # bytes; messages are cut so that every record fits
 
 
