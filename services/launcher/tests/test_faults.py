@@ -113,6 +113,14 @@ async def test_ranks_that_were_started_end_when_the_others_cannot_be(
     assert how["why"] == "the others cannot be started"
 
 
+async def test_how_a_job_ends_does_not_hang_on_its_logs(world: Any) -> None:
+    job = await world.submit("sleep 0.3; echo said; exit 4")
+    await world.until(job, "running")
+    shutil.rmtree(world.state / "logs")
+    event = await world.until(job, "failed")
+    assert (event.message, event.log_tail) == ("rank 0 exited with code 4", ())
+
+
 class Stumbling(LocalBackend):
     """Fails for one job as no backend should."""
 

@@ -81,6 +81,20 @@ async def test_retries_go_on_in_a_new_attempt_with_the_same_output(world: Any) -
     assert kinds == ["submitted", "resolved", "starting", "running", "restarting", "starting", "running", "succeeded"]
 
 
+async def test_ranks_agree_on_a_port_and_the_next_attempt_has_another(world: Any) -> None:
+    job = await world.submit(
+        "echo $MASTER_PORT >> $TRAINYARD_OUTPUT/ports-$TRAINYARD_ATTEMPT; [ $TRAINYARD_ATTEMPT = 2 ]",
+        framework="pytorch",
+        processes=3,
+        retries={"user": 1},
+        resources={"cpu": 0.5},
+    )
+    await world.until(job, "succeeded")
+    first, second = (set(world.output(job, f"ports-{attempt}").split()) for attempt in (1, 2))
+    assert (len(first), len(second)) == (1, 1)
+    assert first != second
+
+
 async def test_budgets_end(world: Any) -> None:
     job = await world.submit("exit 1", retries={"user": 1})
     event = await world.until(job, "failed")
