@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,83 @@ def test_a_full_disk_loses_lines_and_counts_them(tmp_path: Path, monkeypatch: py
     log.close()
     assert log.lost > 0
     assert [line.text for line in everything(LogStore(tmp_path))] == ["kept"]
+
+
+def test_what_a_full_disk_tears_is_taken_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fills in the middle of a write: whole lines stay, and the next line begins on a line of its own."""
+    log, store = writer(tmp_path), LogStore(tmp_path)
+    room = 60
+    real = os.write
+
+    def filling(descriptor: int, data: bytes) -> int:
+        nonlocal room
+        if room == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = real(descriptor, data[:room])
+        room -= written
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr("trainyard.common.logs.writer.os.write", filling)
+        log.feed("stdout", b"first\nsecond\n")
+    seen = store.read("j", 1, 0)
+    log.feed("stdout", b"third\n")
+    log.close()
+    assert [line.text for line in seen.lines] == ["first"]
+    assert [line.text for line in everything(store, seen.next)] == ["third"]
+    assert log.lost > 0
+
+
+def test_a_segment_that_cannot_be_made_leaves_the_old_one_in_use(tmp_path: Path) -> None:
+    log = writer(tmp_path, segment_bytes=100)
+    log.feed("stdout", b"x" * 80 + b"\n")
+    folder = rank_folder(tmp_path, "j", 1, 0)
+    blocked = folder / f"{sum(file.stat().st_size for file in folder.iterdir()):020d}.log"
+    blocked.mkdir()  # the next segment's name is taken by something that is no file
+    log.feed("stdout", b"lost\n")
+    blocked.rmdir()
+    log.feed("stdout", b"kept\n")
+    log.close()
+    assert [line.text for line in everything(LogStore(tmp_path))] == ["x" * 80, "kept"]
+    assert log.lost > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["stdout", "stderr"]), st.sampled_from([3, MAX_PART, 40_000])), max_size=12),
+    st.integers(MAX_PART + 100, 150_000),
+)
+def test_a_long_line_is_not_torn_between_two_reads(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[tuple[str, int]], limit: int
+) -> None:
+    root = tmp_path_factory.mktemp("logs")
+    log = writer(root)
+    for stream, size in pieces:
+        log.feed(stream, b"y" * (size - 1))  # the newline comes later: lines of the two streams overlap
+        log.feed("stdout" if stream == "stderr" else "stderr", b"between\n")
+        log.feed(stream, b"z\n")
+    log.close()
+    read = everything(LogStore(root), limit=limit)
+    whole = [len(line.text) for line in read if line.text.endswith("z")]
+    assert sum(len(line.text) for line in read if line.text != "between") == sum(size for _, size in pieces)
+    if limit > 100_000:  # room for the longest overlap
+        assert sorted(whole) == sorted(size for _, size in pieces)
+
+
+def test_the_last_lines_are_the_last_however_long_they_are(tmp_path: Path) -> None:
+    log = writer(tmp_path)
+    for number in range(60):
+        log.feed("stdout", b"%d" % number + b"." * 15_000 + b"\n")
+    log.close()
+    last = LogStore(tmp_path).last_lines("j", 1, 0, 30)
+    assert [text.rstrip(".") for text in last] == [str(number) for number in range(30, 60)]
+
+
+def test_bytes_that_are_no_text_come_out_as_text(tmp_path: Path) -> None:
+    log = writer(tmp_path)
+    log.feed("stdout", b"\xff\xfe\x00caf\xc3\xa9\r\n")
+    log.close()
+    assert everything(LogStore(tmp_path))[0].text == "\ufffd\ufffd\x00caf\xe9\r"
 
 
 def test_nothing_there_is_nothing_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class World:
             active=ActiveJobs(self._store),
             backends={"default": LocalBackend(self.state, "node"), "noop": NoopBackend("node")},
             images=LocalImages(self.catalogue, self.state / "images"),
-            admission=Admission(Need(4.0, 2**40)),
+            admission=Admission(Need(4.0, 2**40, ranks=64)),
             clock=SystemClock(),
         )
         self._task = asyncio.create_task(self.reconciler.run())

@@ -67,13 +67,20 @@ def test_what_runs_after_a_restart_holds_its_resources() -> None:
 
 
 def test_what_never_fits_is_said_in_words() -> None:
-    queue = Admission(Need(2, 2**30))
+    queue = Admission(Need(2, 2**30, ranks=64))
     text = queue.impossible(need_of(spec(processes=4, resources={"cpu": 1, "memory": "1Gi"})))
     assert text == "all processes together ask for 4 cores (there are 2) and 4.0 GiB of memory (there are 1.0 GiB)"
     assert queue.impossible(need_of(spec(processes=2))) is None
     assert "accelerators (there are 0)" in str(
         queue.impossible(need_of(spec(resources={"accelerators": {"count": 1}})))
     )
+    tiny = spec(replicas=10_000, resources={"cpu": 0.0001, "memory": 0})
+    assert "10000 processes (at most 64 run here at once)" in str(queue.impossible(need_of(tiny)))
+
+
+def test_a_request_is_what_counts_and_not_a_limit() -> None:
+    need = need_of(spec(resources={"memory": "2Gi"}, limits={"memory": "4Gi", "cpu": 8}))
+    assert (need.memory, need.cpu) == (2 * 2**30, 1.0)
 
 
 def test_ten_tenths_fit_into_one() -> None:

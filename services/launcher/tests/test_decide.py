@@ -149,7 +149,10 @@ def test_time_outs_stop_the_ranks_and_then_the_job(
         return
     assert decide(seen) == Stop(reason)
     # A rank that ends with 0 on our SIGTERM has not succeeded.
-    stopped = [ended(0, exit_code=0, stopped=True), ended(1, signal=15, stopped=True)]
+    stopped = [
+        ended(0, exit_code=0, stopped=True, stopped_for=reason),
+        ended(1, signal=15, stopped=True, stopped_for=reason),
+    ]
     event = appended(decide(replace(seen, ranks=stopped)))
     assert (event.kind, event.reason.value) == ("failed", reason)
 

@@ -34,7 +34,7 @@ class Launcher:
                 "noop": NoopBackend(settings.node),
             },
             images=LocalImages(settings.catalogue, settings.state / "images"),
-            admission=Admission(Need(settings.cpu, settings.memory)),
+            admission=Admission(Need(settings.cpu, settings.memory, ranks=settings.ranks)),
             clock=SystemClock(),
         )
         return None

@@ -58,6 +58,10 @@ class Backend(Protocol):
         """Reports after number `after` of a rank (None: the lowest that reports), oldest first."""
         ...
 
+    def forget(self, job: Job) -> None:
+        """The job has ended: what was kept in memory for it may go."""
+        ...
+
 
 class Images(Protocol):
     def interpreter(self, image: str) -> Interpreter | None:

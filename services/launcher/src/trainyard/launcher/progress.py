@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import Clock
 from trainyard.common.contract.events import JobProgress
+from trainyard.launcher.core import job as jobs
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.ports import Backend, Report
+from trainyard.launcher.ports import Backend
 
-INTERVAL = 1.0  # seconds between two progress events of a job
+INTERVAL = 1.0  # seconds between two looks at the reports of a job, and so between two of its progress events
 
 
 @dataclass(slots=True)
@@ -19,12 +21,10 @@ class Progress:
     attempt: int
     number: int = 0
     rank: int | None = None
-    told_at: float = 0.0
+    looked_at: float = float("-inf")
     """Monotonic seconds."""
     reported_at: float | None = None
-    """Unix seconds, by the job's own clock; for the idle time-out."""
-    held: Report | None = None
-    """The newest report that was not told yet."""
+    """When a report was seen last, in Unix seconds by our clock (the job's own may be wrong); for the idle time-out."""
 
     @classmethod
     async def resume(cls, log: EventLog, job: Job) -> Progress:
@@ -34,22 +34,22 @@ class Progress:
             event = recorded.event
             if isinstance(event, JobProgress) and event.attempt == job.attempt:
                 progress.number, progress.rank = event.number, event.rank
+                progress.reported_at = jobs.seconds(recorded.time)
         return progress
 
-    def take(self, job: Job, backend: Backend, now: float, *, last: bool = False) -> JobProgress | None:
+    def take(self, job: Job, backend: Backend, clock: Clock, *, last: bool = False) -> JobProgress | None:
         """The event that is due now, if one is. `last`: the ranks have ended, tell what is left at once."""
-        if job.attempt != self.attempt:
-            self.attempt, self.number, self.rank, self.held = job.attempt, 0, None, None
-        seen = self.held.number if self.held is not None else self.number
-        reports = backend.reports(job, self.rank, seen)
-        if reports:
-            self.held = reports[-1]
-            self.rank = self.held.rank
-            self.reported_at = self.held.time
-        if self.held is None or (now - self.told_at < INTERVAL and not last):
+        now = clock.monotonic()
+        if now - self.looked_at < INTERVAL and not last:
             return None
-        report, self.held = self.held, None
-        self.number, self.told_at = report.number, now
+        self.looked_at = now
+        if job.attempt != self.attempt:
+            self.attempt, self.number, self.rank = job.attempt, 0, None
+        reports = backend.reports(job, self.rank, self.number)
+        if not reports:
+            return None
+        report = reports[-1]
+        self.rank, self.reported_at = report.rank, clock.now().timestamp()
         return JobProgress(
             job_id=job.job_id,
             attempt=job.attempt,
@@ -61,3 +61,7 @@ class Progress:
             steps=report.steps,
             metrics=report.metrics,
         )
+
+    def told(self, event: JobProgress) -> None:
+        """The event is in the log; one that is not is taken again."""
+        self.number = event.number

@@ -21,7 +21,6 @@ from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.core.admission import Admission, Need, need_of
 from trainyard.launcher.core.decide import pending_fault
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import ActiveSet, Backend, Images
 from trainyard.launcher.shepherd import Shepherd
 
@@ -31,6 +30,7 @@ P = ParamSpec("P")
 FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
+FAULT_DELAYS = (1.0, 5.0, 30.0, 60.0)  # seconds before a job whose shepherd has failed is looked at again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
@@ -65,7 +65,8 @@ class Reconciler:
         self.caught_up = False
 
     async def run(self) -> None:
-        """For ever."""
+        """For ever. A fault of one job stays with that job; a fault in here ends the process, which starts anew from the
+        log."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             group.create_task(self._follow())
@@ -112,10 +113,10 @@ class Reconciler:
             return
         if job.head.state in _RUNS:
             self._admission.occupy(job.job_id, self._need(job))
-            self._herd(job, self._images.interpreter(job.image or "host"))
+            self._herd(job)
         elif job.head.state is State.CANCELLING:
             self._admission.release(job.job_id)
-            self._herd(job, None)
+            self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
 
@@ -124,24 +125,30 @@ class Reconciler:
         fault = self._admission.impossible(self._need(job))
         if fault is not None:
             self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
-        elif self._images.interpreter(job.image or "host") is None:
+        elif not self._has_image(job):
             self._preparing.add(job.job_id)
             self._spawn(self._build_image, job)
         else:
             self._offer(job)
 
+    def _has_image(self, job: Job) -> bool:
+        try:
+            return self._images.interpreter(job.image or "host") is not None
+        except TrainyardError:  # building it says the same, where it can be told
+            return False
+
     async def _build_image(self, job: Job) -> None:
         image = job.image or "host"
-        writer = self._writer(job, None)
+        writer = self._writer(job)
         if job.head.state is State.RESOLVED:
-            await writer.append(
+            await writer.tell(
                 events.JobQueued(
                     job_id=job.job_id, attempt=job.attempt, message=f"image {image} is being built (first use)"
                 )
             )
         try:
             await self._images.build(image)
-        except TrainyardError as error:
+        except (TrainyardError, OSError) as error:
             await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(error))
             return
         finally:
@@ -164,7 +171,7 @@ class Reconciler:
             if job is None:
                 self._admission.release(job_id)
             else:
-                self._herd(job, self._images.interpreter(job.image or "host"))
+                self._herd(job)
         for job_id in self._untold:
             if job_id in self._jobs:
                 self._spawn(self._tell_waiting, self._jobs[job_id])
@@ -178,40 +185,39 @@ class Reconciler:
         )
         if job.job_id in self._shepherds:
             return
-        writer = self._writer(job, None)
-        await writer.append(events.JobQueued(job_id=job.job_id, attempt=job.attempt, message=message))
+        writer = self._writer(job)
+        await writer.tell(events.JobQueued(job_id=job.job_id, attempt=job.attempt, message=message))
         if job.job_id not in self._shepherds and job.job_id in self._jobs:
             self._jobs[job.job_id] = writer.job
 
-    def _herd(self, job: Job, interpreter: Interpreter | None) -> None:
-        shepherd = self._writer(job, interpreter)
+    def _herd(self, job: Job) -> None:
+        shepherd = self._writer(job)
         self._shepherds[job.job_id] = shepherd
         self._spawn(self._run, shepherd)
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
-        delay = 1.0
-        while True:
+        faults = 0
+        while not shepherd.job.head.terminal:
             try:
                 await shepherd.run()
-                break
-            except Exception as error:
-                log.error("a job cannot be handled; trying again", job_id=job_id, delay=delay, exc_info=error)
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, 60.0)
-        self._shepherds.pop(job_id, None)
+            except Exception:  # one job that nobody thought of must not stop all others
+                log.exception("a job cannot be brought on; trying again", job_id=job_id)
+                await asyncio.sleep(FAULT_DELAYS[min(faults, len(FAULT_DELAYS) - 1)])
+                faults += 1
+        if self._shepherds.get(job_id) is shepherd:
+            del self._shepherds[job_id]
         if job_id in self._jobs:
             self._ended.add(job_id)
+        shepherd.backend.forget(shepherd.job)
         self._forget(job_id)
         self._admit()
 
     async def _fail(self, job: Job, reason: EndReason, message: str) -> None:
-        writer = self._writer(job, None)
+        writer = self._writer(job)
         # The job may move meanwhile (a cancel); an event that no longer fits is not written.
         while not writer.job.head.terminal and writer.job.head.state in _WAITS:
-            await writer.append(
-                events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message)
-            )
+            await writer.tell(events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message))
         if writer.job.head.state is State.CANCELLING:
             self._touch(writer.job)
 
@@ -230,9 +236,9 @@ class Reconciler:
         self._untold.discard(job_id)
         self._admission.release(job_id)
 
-    def _writer(self, job: Job, interpreter: Interpreter | None) -> Shepherd:
+    def _writer(self, job: Job) -> Shepherd:
         backend = self._backends["noop" if job.image == "noop" else "default"]
-        return Shepherd(job, self._log, backend, interpreter or Interpreter(None, None), self._clock)
+        return Shepherd(job, self._log, backend, self._images, self._clock)
 
     def _need(self, job: Job) -> Need:
         return Need(0, 0) if job.image == "noop" else need_of(job.spec)

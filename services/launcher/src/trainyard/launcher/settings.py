@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Mapping
@@ -15,6 +16,9 @@ from trainyard.common.errors import InvalidInput
 from trainyard.common.images import catalogue
 from trainyard.common.runtime.settings import RuntimeSettings
 
+RANKS_A_CORE = 32
+RANKS_AT_LEAST = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -25,6 +29,11 @@ class Settings:
     """Cores that jobs may have together."""
     memory: int
     """Bytes that jobs may have together."""
+
+    @property
+    def ranks(self) -> int:
+        """Processes that jobs may have together, however little they ask for: beyond this a machine only swaps them."""
+        return max(RANKS_AT_LEAST, int(RANKS_A_CORE * self.cpu))
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
@@ -43,9 +52,12 @@ def _cpu(env: Mapping[str, str]) -> float:
         # What this process may use, which in a container is less than the machine has.
         return float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
     try:
-        return float(text)
+        cores = float(text)
     except ValueError:
-        raise InvalidInput.one(f"{text!r} is not a number of cores", "TRAINYARD_CPU") from None
+        cores = math.nan
+    if not 0 < cores < math.inf:
+        raise InvalidInput.one(f"{text!r} is not a number of cores", "TRAINYARD_CPU", "such as 4 or 0.5")
+    return cores
 
 
 def _memory(env: Mapping[str, str]) -> int:

@@ -24,13 +24,14 @@ from trainyard.launcher.core.decide import Append, Sight, Start, Stop, decide, r
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import RankSeen
 from trainyard.launcher.core.plan import Interpreter
-from trainyard.launcher.ports import Backend
+from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 
 log = structlog.get_logger()
 
 POLL = (0.05, 0.25)  # seconds between two looks, at first and after a while
 PATIENT_AFTER = 20.0  # seconds
+FAULT_DELAY = 2.0  # seconds
 TAIL = 20
 _WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.CANCELLING})
 
@@ -40,7 +41,7 @@ class Shepherd:
     job: Job
     log: EventLog
     backend: Backend
-    interpreter: Interpreter
+    images: Images
     clock: Clock
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel)."""
@@ -55,8 +56,9 @@ class Shepherd:
             try:
                 await self._turn(progress, self.clock.monotonic() - began)
             except Unavailable as error:
-                log.warning("the log does not answer", job_id=self.job.job_id, error=str(error))
-                await asyncio.sleep(error.delay)
+                await self._after(error, error.delay)
+            except OSError as error:  # of the backend: too many open files, a disk that does not answer
+                await self._after(error, FAULT_DELAY)
 
     def learn(self, job: Job) -> None:
         """The log has moved the job."""
@@ -93,44 +95,76 @@ class Shepherd:
         )
 
     async def _start(self) -> None:
+        reason = EndReason.IMAGE
         try:
-            await self.backend.start(self.job, self.interpreter)
+            interpreter = await self._interpreter()
+            reason = EndReason.START
+            if interpreter is not None:
+                await self.backend.start(self.job, interpreter)
         except TrainyardError as error:
+            job = self.job
             await self.append(
-                events.JobFailed(
-                    job_id=self.job.job_id, attempt=self.job.attempt, reason=EndReason.START, message=str(error)
-                )
+                events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))
             )
+
+    async def _interpreter(self) -> Interpreter | None:
+        """The image, built again where somebody has deleted it; None when the log has moved the job meanwhile."""
+        image = self.job.image or "host"
+        found = self.images.interpreter(image)
+        if found is not None:
+            return found
+        build = asyncio.ensure_future(self.images.build(image))
+        moved = asyncio.ensure_future(self.wake.wait())
+        try:
+            await asyncio.wait({build, moved}, return_when=asyncio.FIRST_COMPLETED)
+            return build.result() if build.done() else None
+        finally:
+            self.wake.clear()
+            build.cancel()
+            moved.cancel()
 
     async def _tell_progress(self, progress: Progress, *, last: bool) -> None:
         if self.job.head.state is not State.RUNNING:
             return
-        event = progress.take(self.job, self.backend, self.clock.monotonic(), last=last)
-        if event is not None:
-            await self.append(event)
+        event = progress.take(self.job, self.backend, self.clock, last=last)
+        if event is not None and await self.append(event):
+            progress.told(event)
 
-    async def append(self, event: events.JobEvent) -> None:
+    async def tell(self, event: events.JobEvent) -> bool:
+        """As `append`, and again for as long as the log does not answer."""
+        while True:
+            try:
+                return await self.append(event)
+            except Unavailable as error:
+                await self._after(error, error.delay)
+
+    async def append(self, event: events.JobEvent) -> bool:
         """Stores the event if the job still stands where it was decided; otherwise learns where it stands."""
         if not allows(self.job.head, event.kind):
-            return
+            return False
         before = self.job
         token = traceparent.set(before.trace)
         try:
             seq = await self.log.append(event, after=before.head.seq)
         except StaleSequence:
             await self._catch_up()
-            return
+            return False
         finally:
             traceparent.reset(token)
         moved = jobs.apply(before, event, seq, self.clock.now().timestamp())
         if moved.head.seq > self.job.head.seq:
             self.job = moved
+        return True
 
     async def _catch_up(self) -> None:
         job = self.job
         async for recorded in self.log.history("job", job.job_id, after=job.head.seq):
             job = jobs.apply(job, recorded.event, recorded.seq, jobs.seconds(recorded.time))
         self.job = job
+
+    async def _after(self, error: Exception, seconds: float) -> None:
+        log.warning("a job has to wait", job_id=self.job.job_id, error=str(error))
+        await asyncio.sleep(seconds)
 
     async def _wait(self, seconds: float) -> None:
         if seconds <= 0:

@@ -45,7 +45,8 @@ def key_of(recipe: Recipe) -> str:
 def find(recipe: Recipe, images: Path) -> Image | None:
     """The built image, when it is there."""
     folder = _folder(recipe, images)
-    return Image(recipe.name, key_of(recipe), _python(folder)) if (folder / "ready.json").exists() else None
+    whole = (folder / "ready.json").exists() and _python(folder).exists()  # not when its Python was removed
+    return Image(recipe.name, key_of(recipe), _python(folder)) if whole else None
 
 
 def ensure(recipe: Recipe, images: Path, progress: Progress) -> Image:

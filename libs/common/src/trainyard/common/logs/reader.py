@@ -6,12 +6,15 @@ gap rather than passed over in silence.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainyard.common.logs.layout import rank_folder, segments
 
 CHUNK = 256 * 1024
+BLOCK = 64 * 1024
 MAX_LINE = 2**20
 """A line that goes on for longer is given in pieces."""
 
@@ -54,35 +57,45 @@ class LogStore:
         missing = max(0, found[0][0] - offset)
         offset += missing
         data = _bytes(found, offset, limit)
+        if b"\n" not in data and len(data) >= limit:  # a single line of more than the limit
+            limit *= 8
+            data = _bytes(found, offset, limit)
         end = data.rfind(b"\n") + 1
-        if end == 0 and len(data) >= limit:  # a single line of more than the limit
-            data = _bytes(found, offset, limit * 8)
-            end = data.rfind(b"\n") + 1
-        return Chunk(_lines(data[:end], offset), offset + end, missing)
+        lines, behind = _lines(data[:end], offset, more=len(data) >= limit)
+        return Chunk(lines, behind, missing)
 
     def tail(self, job_id: str, attempt: int, rank: int, count: int) -> int:
-        """The offset from which `count` lines are left (fewer where there are fewer)."""
+        """The offset from which `count` lines are left (fewer where there are fewer); a part of a long line counts as one."""
         found = segments(rank_folder(self._root, job_id, attempt, rank))
         if not found:
             return 0
-        end = found[-1][0] + found[-1][1].stat().st_size
+        start, newest = found[-1]
+        end = start + newest.stat().st_size
         if count == 0:
             return end
         offset = end
         for start, path in reversed(found):
-            data = path.read_bytes()
-            for at in range(len(data) - 1, -1, -1):
-                if data[at : at + 1] == b"\n" and start + at + 1 < end:
+            for newline in _newlines_backwards(path):
+                behind = start + newline + 1
+                if behind < end:
                     count -= 1
                     if count == 0:
-                        return start + at + 1
+                        return behind
             offset = start
         return offset
 
     def last_lines(self, job_id: str, attempt: int, rank: int, count: int) -> tuple[str, ...]:
-        """The texts of the last lines."""
-        chunk = self.read(job_id, attempt, rank, self.tail(job_id, attempt, rank, count))
-        return tuple(line.text for line in chunk.lines[-count:])
+        """The texts of the last lines that there are now."""
+        end = self.tail(job_id, attempt, rank, 0)
+        offset = self.tail(job_id, attempt, rank, count)
+        texts: list[str] = []
+        while offset < end:
+            chunk = self.read(job_id, attempt, rank, offset)
+            if chunk.next == offset:
+                break
+            offset = chunk.next
+            texts = [*texts, *(line.text for line in chunk.lines)][-count:]
+        return tuple(texts)
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -111,19 +124,50 @@ def _bytes(found: list[tuple[int, Path]], offset: int, limit: int) -> bytes:
     return data
 
 
-def _lines(data: bytes, offset: int) -> tuple[Line, ...]:
-    lines: list[Line] = []
-    open_parts: dict[str, str] = {}
+def _newlines_backwards(path: Path) -> Iterator[int]:
+    """Where the newlines of a file are, last first; nothing when the file was dropped meanwhile."""
+    try:
+        with path.open("rb") as file:
+            at = file.seek(0, os.SEEK_END)
+            while at > 0:
+                size = min(BLOCK, at)
+                at -= size
+                file.seek(at)
+                block = file.read(size)
+                newline = len(block)
+                while (newline := block.rfind(b"\n", 0, newline)) >= 0:
+                    yield at + newline
+    except FileNotFoundError:
+        return
+
+
+def _lines(data: bytes, offset: int, *, more: bool) -> tuple[tuple[Line, ...], int]:
+    """The lines of `data` and the offset behind them. `more`: the log goes on, so a line whose end is not here yet is
+    left for the next read; otherwise what there is of it is given."""
+    lines: list[tuple[int, Line]] = []  # with the offset of their first part
+    parts: dict[str, tuple[int, str]] = {}
+    end = offset
     for raw in data.split(b"\n")[:-1]:
-        offset += len(raw) + 1
+        begin, end = end, end + len(raw) + 1
         stamp, _, rest = raw.partition(b" ")
         stream, _, rest = rest.partition(b" ")
         tag, _, text = rest.partition(b" ")
         name = stream.decode(errors="replace")
-        joined = open_parts.pop(name, "") + text.decode(errors="replace")
+        begin, before = parts.pop(name, (begin, ""))
+        joined = before + text.decode(errors="replace")
         if tag == b"P" and len(joined) < MAX_LINE:
-            open_parts[name] = joined
+            parts[name] = (begin, joined)
         else:
-            lines.append(Line(name, stamp.decode(errors="replace"), joined, offset))
-    lines += [Line(name, "", text, offset) for name, text in open_parts.items()]
-    return tuple(lines)
+            lines.append((begin, Line(name, stamp.decode(errors="replace"), joined, end)))
+    if more and parts and (cut := _cut(lines, min(begin for begin, _ in parts.values()))) > offset:
+        return tuple(line for _, line in lines if line.end <= cut), cut
+    open_ended = [Line(name, "", text, end) for name, (_, text) in parts.items()]
+    return (*(line for _, line in lines), *open_ended), end
+
+
+def _cut(lines: list[tuple[int, Line]], cut: int) -> int:
+    """The last offset up to `cut` that tears no line: lines of the two streams may overlap."""
+    for begin, line in reversed(lines):
+        if begin < cut < line.end:
+            cut = begin
+    return cut

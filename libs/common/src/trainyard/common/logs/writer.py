@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from trainyard.common.logs.layout import KEEP_SEGMENTS, MAX_PART, SEGMENT_BYTES, segment_name, segments
@@ -48,23 +49,26 @@ class LogWriter:
         self._file.close()
 
     def _write(self, data: bytes) -> None:
+        written = 0
         try:
             if self._size + len(data) > self._limit and self._size:
                 self._turn()
-            written = 0
             while written < len(data):
                 written += os.write(self._file.fileno(), data[written:])
             self._size += written
         except OSError:
-            # What part of it did get to the disk is known by the file's size alone.
-            self._size = os.fstat(self._file.fileno()).st_size
-            self.lost += len(data)
+            # Whole lines stay, since a reader may have them already; the torn one goes, or the next would be glued to it.
+            kept = data.rfind(b"\n", 0, written) + 1
+            self._size += kept
+            self.lost += len(data) - kept
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), self._size)
 
     def _turn(self) -> None:
+        start = self._start + self._size
+        following = (self._folder / segment_name(start)).open("ab", buffering=0)  # may fail: the old one goes on then
         self._file.close()
-        self._start += self._size
-        self._size = 0
-        self._file = (self._folder / segment_name(self._start)).open("ab", buffering=0)
+        self._file, self._start, self._size = following, start, 0
         for _, path in segments(self._folder)[: -self._keep]:
             path.unlink(missing_ok=True)
 

@@ -36,3 +36,6 @@ class NoopBackend:
 
     def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
         return []
+
+    def forget(self, job: Job) -> None:
+        """Nothing was kept."""

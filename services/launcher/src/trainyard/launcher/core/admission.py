@@ -21,10 +21,25 @@ class Need:
     memory: int
     """Bytes."""
     accelerators: int = 0
+    ranks: int = 0
+    """Processes: each brings a supervisor, however little it asks for itself."""
 
     def fits(self, free: Need) -> bool:
         # Sums of decimal fractions: 10 × 0.1 must fit into 1.
-        return self.cpu <= free.cpu + 1e-9 and self.memory <= free.memory and self.accelerators <= free.accelerators
+        return (
+            self.cpu <= free.cpu + 1e-9
+            and self.memory <= free.memory
+            and self.accelerators <= free.accelerators
+            and self.ranks <= free.ranks
+        )
+
+    def plus(self, other: Need, sign: int = 1) -> Need:
+        return Need(
+            self.cpu + sign * other.cpu,
+            self.memory + sign * other.memory,
+            self.accelerators + sign * other.accelerators,
+            self.ranks + sign * other.ranks,
+        )
 
 
 def need_of(spec: JobSpec) -> Need:
@@ -35,7 +50,7 @@ def need_of(spec: JobSpec) -> Need:
         cpu += role.resources.cpu * count
         memory += role.resources.memory * count
         accelerators += role.resources.accelerators.count * count
-    return Need(cpu, memory, accelerators)
+    return Need(cpu, memory, accelerators, spec.world_size())
 
 
 class Admission:
@@ -46,11 +61,11 @@ class Admission:
         self._admitted: dict[str, Need] = {}
         self._waiting: dict[str, Need] = {}
         self._heap: list[tuple[int, int, str]] = []
-        self._cpu, self._memory, self._accelerators = capacity.cpu, capacity.memory, capacity.accelerators
+        self._free = capacity
 
     @property
     def free(self) -> Need:
-        return Need(self._cpu, self._memory, self._accelerators)
+        return self._free
 
     @property
     def waiting(self) -> int:
@@ -67,6 +82,8 @@ class Admission:
             faults.append(f"{human_bytes(need.memory)} of memory (there are {human_bytes(self.capacity.memory)})")
         if need.accelerators > self.capacity.accelerators:
             faults.append(f"{need.accelerators} accelerators (there are {self.capacity.accelerators})")
+        if need.ranks > self.capacity.ranks:
+            faults.append(f"{need.ranks} processes (at most {self.capacity.ranks} run here at once)")
         return f"all processes together ask for {' and '.join(faults)}"
 
     def occupy(self, job_id: str, need: Need) -> None:
@@ -100,12 +117,10 @@ class Admission:
         self._waiting.pop(job_id, None)
         need = self._admitted.pop(job_id, None)
         if need is not None:
-            self._cpu += need.cpu
-            self._memory += need.memory
-            self._accelerators += need.accelerators
+            self._free = self._free.plus(need)
+            if not self._admitted:
+                self._free = self.capacity  # sums of fractions drift
 
     def _take(self, job_id: str, need: Need) -> None:
         self._admitted[job_id] = need
-        self._cpu -= need.cpu
-        self._memory -= need.memory
-        self._accelerators -= need.accelerators
+        self._free = self._free.plus(need, -1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trainyard.common.contract import events
 from trainyard.common.contract.quantities import human_seconds
@@ -46,6 +46,12 @@ Decision = Append | Start | Stop | Wait
 
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
+LONGEST_LINE = 500  # characters of a log line in an event
+_OURS = {
+    EndReason.DEADLINE: ("it ran longer than {} (timeouts.active)", "active"),
+    EndReason.IDLE: ("it reported no progress for {} (timeouts.idle)", "idle"),
+}
+"""Time-outs for which ranks that were well are stopped: the words, and the field that says how long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,7 @@ def _starting(sight: Sight) -> Decision:
 
 
 def _running(sight: Sight) -> Decision:
+    sight = replace(sight, ranks=_all_that_ran(sight))
     if all(rank.succeeded for rank in sight.ranks):
         return Append(
             events.JobSucceeded(
@@ -147,7 +154,7 @@ def _failing(sight: Sight) -> Decision:
         return Stop("another rank has failed")
     reason, message, culprit = _cause(sight)
     endings = _endings(sight)
-    tail = tuple(sight.tail(culprit.rank)) if culprit is not None else ()
+    tail = tuple(line[:LONGEST_LINE] for line in sight.tail(culprit.rank)) if culprit is not None else ()
     budget = BUDGET_OF[reason]
     if reason is EndReason.ERROR and any(_PORT_TAKEN.search(line) for line in tail):
         # Between choosing the port of the rendezvous and using it somebody else took it: not the user's fault.
@@ -185,7 +192,7 @@ def _failing(sight: Sight) -> Decision:
 
 
 def _cancelling(sight: Sight) -> Decision:
-    if any(rank.phase in {Phase.RUNNING, Phase.STARTING} for rank in sight.ranks):
+    if not all(rank.over for rank in sight.ranks):
         return Stop("cancelled")
     return Append(
         events.JobCancelled(
@@ -197,21 +204,33 @@ def _cancelling(sight: Sight) -> Decision:
     )
 
 
+def _all_that_ran(sight: Sight) -> tuple[RankSeen, ...]:
+    """A job that runs has all its ranks. One of which nothing is left (somebody deleted its folder) has vanished."""
+    seen = {rank.rank: rank for rank in sight.ranks if rank.phase is not Phase.ABSENT}
+    return tuple(
+        seen.get(place.rank) or RankSeen(place.rank, Phase.VANISHED, ended_at=sight.now)
+        for place, _ in places(sight.job.spec)
+    )
+
+
 def _cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
-    """The first rank that ended badly by itself; a time-out of ours where none did."""
-    failed = sorted((rank for rank in sight.ranks if rank.failed), key=lambda rank: rank.ended_at)
+    """What ended the attempt: our own time-out, or else the first rank that ended badly by itself.
+
+    Ranks are stopped for a time-out only while all of them are well, so it comes before what they make of the stop. A rank
+    that infrastructure took comes before ranks that then missed it.
+    """
+    for rank in sight.ranks:
+        for reason, (words, field) in _OURS.items():
+            if rank.stopped_for == reason.value:
+                return reason, words.format(human_seconds(getattr(sight.job.spec.timeouts, field) or 0)), rank
+    failed = sorted((rank for rank in sight.ranks if rank.failed), key=_blame)
     if failed:
-        first = failed[0]
-        return first.why(), _sentence(first, sight.tail), first
-    overdue = _overdue(sight)
-    if overdue is not None:
-        limit = {EndReason.DEADLINE: sight.job.spec.timeouts.active, EndReason.IDLE: sight.job.spec.timeouts.idle}
-        words = {
-            EndReason.DEADLINE: "it ran longer than {} (timeouts.active)",
-            EndReason.IDLE: "it reported no progress for {} (timeouts.idle)",
-        }
-        return overdue, words[overdue].format(human_seconds(limit[overdue] or 0)), None
+        return failed[0].why(), _sentence(failed[0], sight.tail), failed[0]
     return EndReason.SIGNAL, "its processes were ended from outside", None
+
+
+def _blame(rank: RankSeen) -> tuple[bool, float]:
+    return BUDGET_OF[rank.why()] is not Budget.INFRASTRUCTURE, rank.ended_at
 
 
 def _sentence(rank: RankSeen, tail: Tail) -> str:

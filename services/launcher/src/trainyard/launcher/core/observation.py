@@ -31,12 +31,15 @@ class RankSeen:
     """Unix seconds."""
     stopped: bool = False
     """We had asked it to end; how it ended says nothing about the job."""
+    stopped_for: str = ""
+    """What we had asked it for."""
     max_rss: int | None = None
     cpu_seconds: float | None = None
 
     @property
     def over(self) -> bool:
-        return self.phase in {Phase.ENDED, Phase.VANISHED}
+        """It does not run and never will."""
+        return self.phase in {Phase.ENDED, Phase.VANISHED} or (self.phase is Phase.ABSENT and self.stopped)
 
     @property
     def succeeded(self) -> bool:

@@ -10,7 +10,9 @@ worker/<digest>/trainyard/worker   the in-job library, for PYTHONPATH
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import trainyard.worker
@@ -64,7 +66,7 @@ class LocalFolders:
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
         target = self._state / "worker" / digest
         if not target.exists():
-            making = target.with_suffix(".making")
+            making = target.with_name(f".{digest}.{os.getpid()}.{threading.get_ident()}")
             shutil.rmtree(making, ignore_errors=True)
             shutil.copytree(source, making / "trainyard" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
             try:

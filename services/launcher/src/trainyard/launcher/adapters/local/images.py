@@ -28,7 +28,9 @@ class LocalImages:
     def interpreter(self, image: str) -> Interpreter | None:
         if image in catalogue.BUILT_IN:
             return self._host
-        if image not in self._built:
+        known = self._built.get(image)
+        if known is None or not Path(known.python or "").exists():  # somebody may have deleted it to make room
+            self._built.pop(image, None)
             found = cache.find(catalogue.read(self._catalogue, image), self._images)
             if found is None:
                 return None

@@ -16,6 +16,8 @@ from trainyard.launcher.ports import Report
 
 MAX_LINE = 64 * 1024
 MAX_METRICS = 64
+MAX_READ = 2**20  # bytes at once
+MAX_READS = 64  # in one look; the rest comes with the next
 
 
 @dataclass(slots=True)
@@ -39,9 +41,20 @@ class ReportReader:
         try:
             with file.open("rb") as reports:
                 reports.seek(position.offset)
-                data = reports.read()
+                for _ in range(MAX_READS):
+                    data = reports.read(MAX_READ)
+                    found += self._take(position, data, rank, after)
+                    if len(data) < MAX_READ:
+                        break
+                    reports.seek(position.offset)
         except FileNotFoundError:
             return found
+        return found
+
+    def _take(self, position: _Position, data: bytes, rank: int, after: int) -> list[Report]:
+        if b"\n" not in data and len(data) == MAX_READ:  # no report of ours; what comes behind it may be one
+            position.offset += len(data)
+        found = []
         for line in data.split(b"\n")[:-1]:
             position.offset += len(line) + 1
             position.lines += 1

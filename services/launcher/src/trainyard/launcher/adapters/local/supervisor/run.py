@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -25,6 +26,7 @@ def main(folder: Path) -> None:
         return
     if record.read(folder, record.EXIT) is not None:
         return
+    record.reserve(folder, record.EXIT)
     plan = record.read(folder, record.PLAN)
     try:
         if plan is None:
@@ -32,8 +34,10 @@ def main(folder: Path) -> None:
         tree.become_subreaper()
         outcome = Rank(folder, plan).run()
     except Exception as error:  # noqa: BLE001 - the record must be written whatever happens
-        outcome = {"reason": "start", "message": f"the supervisor failed: {error!r}", "ended": time.time()}
-    record.write(folder, record.EXIT, outcome)
+        tree.kill(None, os.getpid())
+        outcome = {"reason": "start", "message": f"the supervisor failed: {error!r}"[:1000], "ended": time.time()}
+    with suppress(FileNotFoundError):  # the folder was deleted: nobody wants to know
+        record.fill(folder, record.EXIT, outcome)
 
 
 def _take(lock: int) -> bool:
