@@ -66,11 +66,13 @@ def compare(case: str, output: str, reference: Array, found: Array, tolerance: T
         return Comparison(case, output, True, shape=shape, dtype=dtype)
     if reference.dtype.kind not in "fc":
         return _exact(case, output, reference, found)
+    if reference.dtype.kind == "c":  # a pair of reals for each element
+        reference, found = (np.stack([item.real, item.imag], axis=-1) for item in (reference, found))
     used = tolerance or tolerance_for(reference)
     a, b = found.astype(np.float64), reference.astype(np.float64)
     fault = _special_values(a, b)
     ordinary = np.isfinite(b) & np.isfinite(a)
-    difference = np.where(ordinary, np.abs(np.where(ordinary, a - b, 0.0)), 0.0)
+    difference = np.abs(np.where(ordinary, a, 0.0) - np.where(ordinary, b, 0.0))
     outside = ordinary & (difference > used.atol + used.rtol * np.abs(np.where(ordinary, b, 0.0)))
     worst = tuple(int(index) for index in np.unravel_index(int(np.argmax(difference)), difference.shape))
     if not fault and outside.any():

@@ -14,6 +14,7 @@ from tritonclient.grpc import model_config_pb2
 
 from trainyard.common.errors import Conflict, InvalidInput, NotFound
 from trainyard.converter.adapters.onnx_model import Runtime
+from trainyard.converter.adapters.repository import versions
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.triton import ONNX_PLATFORM, TYPES
 from trainyard.converter.ports import ExportFault
@@ -104,16 +105,14 @@ class Repository:
             raise InvalidInput.one(f"config.pbtxt names {config.name!r}, the folder is {name!r}")
         if config.platform != ONNX_PLATFORM:
             raise InvalidInput.one(f"platform {config.platform!r} is not served here, only {ONNX_PLATFORM}")
-        versions = sorted(
-            (item.name for item in folder.iterdir() if item.name.isdigit() and not item.name.startswith("0")), key=int
-        )
-        if not versions:
+        found = versions(folder)
+        if not found:
             raise InvalidInput.one(f"model {name} has no version")
         try:
-            runtime = Runtime(folder / versions[-1] / "model.onnx")
+            runtime = Runtime(folder / str(found[-1]) / "model.onnx")
         except ExportFault as error:
             raise InvalidInput.one(str(error)) from error
-        model = Model(name, versions[-1], config, runtime, _labels(folder, config))
+        model = Model(name, str(found[-1]), config, runtime, _labels(folder, config))
         self.models[name] = model
         self.faults.pop(name, None)
         return model
