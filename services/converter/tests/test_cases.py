@@ -28,12 +28,12 @@ def test_every_size_and_the_edges_are_tried() -> None:
     assert np.array_equal(built["samples, batch 7"]["image"][5:], samples["image"][:2])  # over again
     assert built["random, batch 7"]["image"].max() <= 1.0  # in the samples' range
     assert np.array_equal(built["random, batch 7"]["image"][:2], built["random, batch 2"]["image"])
-    assert built["large, batch 2"]["image"].max() == 1000.0
+    assert 1000 < np.abs(built["large, batch 2"]["image"]).max() < 10_000
 
 
 def test_one_size_is_never_proof_of_a_free_batch() -> None:
     assert cases.sizes([IMAGE], (1,)) == (1, 2, 3)
-    assert cases.sizes([IMAGE], (8, 8)) == (8, 1, 2)
+    assert cases.sizes([IMAGE], (8, 8)) == (8, 2, 3)
     assert cases.sizes([IMAGE], (1, 2, 7, 32)) == (1, 2, 7, 32)
     assert cases.sizes([TensorSpec(name="x", shape=(3,))], (1, 2, 7)) == (1,)
 

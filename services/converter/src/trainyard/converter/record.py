@@ -104,7 +104,7 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         max_abs_error=max(usual, default=None),
         steps=record.steps,
         comparisons=[asdict(item) for item in record.comparisons],
-        notes=[*record.notes, *(exported.notes if exported else ())],
+        notes=record.notes,
         served=record.served,
         files=[
             FileReport(path=str(file.relative_to(record.scratch)), bytes=file.stat().st_size, sha256=digest(file))

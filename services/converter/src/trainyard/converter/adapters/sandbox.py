@@ -59,12 +59,13 @@ async def run(command: Sequence[str], folder: Path, limits: Limits) -> Outcome:
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
     )
-    watcher = asyncio.create_task(_watch(process.pid, limits))
+    tree = _Tree(process.pid)
+    watcher = asyncio.create_task(_watch(tree, limits))
     reading = asyncio.create_task(_read(process))
+    ended = asyncio.create_task(process.wait())
     fault = ""
     try:
         async with asyncio.timeout(limits.seconds):
-            ended = asyncio.create_task(process.wait())
             await asyncio.wait({ended, watcher}, return_when=asyncio.FIRST_COMPLETED)
             if watcher.done():
                 fault = f"it used more than {human_bytes(limits.memory)} of memory"
@@ -72,12 +73,41 @@ async def run(command: Sequence[str], folder: Path, limits: Limits) -> Outcome:
         fault = f"it took longer than {human_seconds(limits.seconds)}"
     finally:
         watcher.cancel()
-        _end(process.pid)
-        await process.wait()
+        tree.kill()
+        await ended
     with suppress(TimeoutError):
         async with asyncio.timeout(5):
             await reading
-    return Outcome(None if fault else process.returncode, fault, reading.result() if reading.done() else "")
+    output = "" if reading.cancelled() else reading.result()
+    return Outcome(None if fault else process.returncode, fault, output)
+
+
+class _Tree:
+    """A process and every descendant that was seen at any time, also those that made a session of their own and lost
+    their parent since."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._seen: set[psutil.Process] = set()
+
+    def memory(self) -> int:
+        """Bytes that are resident. Looks for new descendants."""
+        used = 0
+        with suppress(psutil.Error):
+            root = psutil.Process(self._pid)
+            self._seen.update((root, *root.children(recursive=True)))
+        for process in list(self._seen):
+            with suppress(psutil.Error):
+                used += process.memory_info().rss
+        return used
+
+    def kill(self) -> None:
+        self.memory()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        for process in self._seen:
+            with suppress(psutil.Error):
+                process.kill()  # not if the number belongs to another process by now
 
 
 async def _read(process: asyncio.subprocess.Process) -> str:
@@ -88,29 +118,12 @@ async def _read(process: asyncio.subprocess.Process) -> str:
     return kept.decode(errors="replace")
 
 
-async def _watch(pid: int, limits: Limits) -> None:
+async def _watch(tree: _Tree, limits: Limits) -> None:
     """Returns when the tree has more memory than it may."""
     while True:
-        await asyncio.sleep(_LOOK)
-        used = 0
-        with suppress(psutil.Error):
-            root = psutil.Process(pid)
-            for process in (root, *root.children(recursive=True)):
-                with suppress(psutil.Error):
-                    used += process.memory_info().rss
-        if used > limits.memory:
+        if tree.memory() > limits.memory:
             return
-
-
-def _end(pid: int) -> None:
-    children: list[psutil.Process] = []
-    with suppress(psutil.Error):
-        children = psutil.Process(pid).children(recursive=True)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    for child in children:
-        with suppress(psutil.Error):
-            child.kill()
+        await asyncio.sleep(_LOOK)
 
 
 def _environment(folder: Path) -> dict[str, str]:
