@@ -49,25 +49,33 @@ class Outcome:
 
 async def run(command: Sequence[str], folder: Path, limits: Limits) -> Outcome:
     """Runs the command in `folder`. A cancelled caller leaves nothing running."""
-    process = await asyncio.create_subprocess_exec(
-        *_without_network(),
-        *command,
-        cwd=folder,
-        env=_environment(folder),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
+    # A pipe of our own: asyncio's would make the end of the process wait for whoever has inherited it.
+    ours, its = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_without_network(),
+            *command,
+            cwd=folder,
+            env=_environment(folder),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=its,
+            stderr=its,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(its)
     tree = _Tree(process.pid)
+    reading = asyncio.create_task(_read(ours))
     watcher = asyncio.create_task(_watch(tree, limits))
-    reading = asyncio.create_task(_read(process))
     ended = asyncio.create_task(process.wait())
     fault = ""
     try:
         async with asyncio.timeout(limits.seconds):
             await asyncio.wait({ended, watcher}, return_when=asyncio.FIRST_COMPLETED)
-            if watcher.done():
+            if not ended.done():
                 fault = f"it used more than {human_bytes(limits.memory)} of memory"
     except TimeoutError:
         fault = f"it took longer than {human_seconds(limits.seconds)}"
@@ -75,11 +83,26 @@ async def run(command: Sequence[str], folder: Path, limits: Limits) -> Outcome:
         watcher.cancel()
         tree.kill()
         await ended
-    with suppress(TimeoutError):
+    output = ""
+    with suppress(TimeoutError):  # somebody who was born and orphaned between two looks may still hold the pipe
         async with asyncio.timeout(5):
-            await reading
-    output = "" if reading.cancelled() else reading.result()
+            output = await reading
     return Outcome(None if fault else process.returncode, fault, output)
+
+
+async def _read(descriptor: int) -> str:
+    """The end of what comes, until the last writer has gone."""
+    stream = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    file = os.fdopen(descriptor, "rb", buffering=0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), file)
+    kept = b""
+    try:
+        while chunk := await stream.read(65536):
+            kept = (kept + chunk)[-_KEPT_OUTPUT:]
+    finally:
+        transport.close()
+    return kept.decode(errors="replace")
 
 
 class _Tree:
@@ -108,14 +131,6 @@ class _Tree:
         for process in self._seen:
             with suppress(psutil.Error):
                 process.kill()  # not if the number belongs to another process by now
-
-
-async def _read(process: asyncio.subprocess.Process) -> str:
-    kept = b""
-    assert process.stdout is not None  # noqa: S101 - asked for
-    while chunk := await process.stdout.read(65536):
-        kept = (kept + chunk)[-_KEPT_OUTPUT:]
-    return kept.decode(errors="replace")
 
 
 async def _watch(tree: _Tree, limits: Limits) -> None:

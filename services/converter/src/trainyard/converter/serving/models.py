@@ -29,7 +29,9 @@ class Model:
     config: Any
     runtime: Runtime
     labels: dict[str, list[str]]
+    executions: int = 0
     inferences: int = 0
+    """Rows, where the model is batched."""
     nanoseconds: int = 0
 
     def inputs(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
@@ -45,7 +47,8 @@ class Model:
             outputs = self.runtime.run(inputs)
         except ExportFault as error:
             raise InvalidInput.one(str(error)) from error
-        self.inferences += 1
+        self.executions += 1
+        self.inferences += _batch(inputs) if self.config.max_batch_size else 1
         self.nanoseconds += time.perf_counter_ns() - began
         return outputs
 
@@ -69,8 +72,14 @@ class Model:
         if self.config.max_batch_size:
             if len(batches) > 1:
                 raise InvalidInput.one(f"the inputs have different batch sizes: {sorted(batches)}")
+            if min(batches) < 1:
+                raise InvalidInput.one("a batch has one row at least")
             if max(batches) > self.config.max_batch_size:
                 raise InvalidInput.one(f"batch {max(batches)} is above max_batch_size {self.config.max_batch_size}")
+
+
+def _batch(inputs: Case) -> int:
+    return int(next(iter(inputs.values())).shape[0])
 
 
 @dataclass(slots=True)
@@ -87,7 +96,7 @@ class Repository:
         for name in self.names():
             try:
                 self.load(name)
-            except (InvalidInput, NotFound) as error:
+            except (InvalidInput, NotFound, OSError, UnicodeDecodeError) as error:
                 self.faults[name] = str(error)
 
     def load(self, name: str) -> Model:
@@ -112,6 +121,7 @@ class Repository:
             runtime = Runtime(folder / str(found[-1]) / "model.onnx")
         except ExportFault as error:
             raise InvalidInput.one(str(error)) from error
+        _fits(config, runtime)
         model = Model(name, str(found[-1]), config, runtime, _labels(folder, config))
         self.models[name] = model
         self.faults.pop(name, None)
@@ -130,6 +140,18 @@ class Repository:
         if version is not None and version != model.version:
             raise NotFound(f"model {name!r} has no version {version} here, only {model.version}")
         return model
+
+
+def _fits(config: Any, runtime: Runtime) -> None:
+    """Raises InvalidInput for a configuration that names other tensors than the model has, or types not served here."""
+    for noun, said, there in (("input", config.input, runtime.inputs), ("output", config.output, runtime.outputs)):
+        names = [item.name for item in said]
+        if sorted(names) != sorted(there):
+            raise InvalidInput.one(
+                f"config.pbtxt has the {noun}s {', '.join(names) or 'none'}, the model has {', '.join(there)}"
+            )
+        for item in said:
+            _dtype(item.data_type)
 
 
 def config_document(model: Model) -> dict[str, Any]:
