@@ -1,24 +1,35 @@
-"""Small ONNX models by hand, and a real server on a repository of them."""
+"""A small ONNX model made by hand, an exporter that gives it, and servers for it."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from trainyard.common import ids
+from trainyard.common.clock import SystemClock
+from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
+from trainyard.common.contract.events import ConversionRequested
+from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
+from trainyard.converter.conversion import Tools
 from trainyard.converter.core import triton
+from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.ladder import Rung
 from trainyard.converter.core.triton import Tensor
+from trainyard.converter.ports import Exported, ExportFault, ExportRequest, ModelFault
+from trainyard.converter.serving.models import Repository
 
 
 def affine(path: Path, batch: str | int = "batch") -> Path:
@@ -53,6 +64,88 @@ def affine_config(name: str = "affine", max_batch: int = 4) -> triton.ModelConfi
         max_batch=max_batch,
         labels=("low", "middle", "high"),
     )
+
+
+class AffineExporter:
+    """An exporter whose model is y = 2·x + 1. `acts` says how each call goes; the last one goes on for ever."""
+
+    def __init__(self) -> None:
+        self.acts: list[str] = ["right"]
+        self.rungs: list[Rung] = []
+
+    async def export(self, request: ExportRequest) -> Exported:
+        self.rungs.append(request.rung)
+        act = self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
+        match act:
+            case "model":
+                raise ModelFault("the weights do not fit the model")
+            case "export":
+                raise ExportFault(f"operator aten.strange is not known to {request.rung.exporter}")
+            case "machine":
+                raise Retryable("the disk is full", delay=0.01)
+            case "bug":
+                raise ZeroDivisionError("nobody thought of this")
+        request.folder.mkdir(parents=True, exist_ok=True)
+        references = {}
+        for case, inputs in request.cases.items():
+            y = np.float32(2) * inputs["x"].astype(np.float32) + np.float32(1 if act != "wrong" else 1.5)
+            references[case] = {"y": y, "z": y.astype(np.float64)}
+        model = affine(request.folder / "model.onnx", batch=2 if act == "fixed" else "batch")
+        return Exported(model, references, ("y", "z"), 0, "numpy", "none")
+
+
+class InProcessServing:
+    """The embedded server's models without its socket. `skew` is added to what it answers."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+        self.refusal: TrainyardError | None = None
+
+    async def ask(self, folder: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
+        if self.refusal is not None:
+            raise self.refusal
+        outputs = Repository(folder).load(name).infer(inputs)
+        return "here", "in-process 1", {key: value + value.dtype.type(self.skew) for key, value in outputs.items()}
+
+
+@pytest.fixture
+def exporter() -> AffineExporter:
+    return AffineExporter()
+
+
+@pytest.fixture
+def server() -> InProcessServing:
+    return InProcessServing()
+
+
+@pytest.fixture
+def tools(tmp_path: Path, exporter: AffineExporter, server: InProcessServing) -> Tools:
+    return Tools(exporter, server, SystemClock(), tmp_path / "state")
+
+
+@pytest.fixture
+def request_affine(tmp_path: Path) -> Callable[..., ConversionRequested]:
+    """A request for the affine model; keywords change its `convert:` block."""
+    artifacts = tmp_path / "output"
+    artifacts.mkdir()
+    np.savez(artifacts / "samples.npz", x=np.linspace(-1, 1, 15, dtype=np.float32).reshape(5, 3), labels=np.arange(5))
+
+    def make(**changes: Any) -> ConversionRequested:
+        block = {
+            "name": "affine",
+            "model": "model:build",
+            "inputs": [{"name": "x", "shape": ["batch", 3]}],
+            "samples": "samples.npz",
+            "batch_sizes": [1, 2, 5],
+            "labels": ["low", "middle", "high"],
+            **changes,
+        }
+        spec = ConversionSpec(
+            workdir=str(tmp_path), artifacts=str(artifacts), convert=ConvertSpec.model_validate(block)
+        )
+        return ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec)
+
+    return make
 
 
 @pytest.fixture

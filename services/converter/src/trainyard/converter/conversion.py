@@ -21,6 +21,7 @@ from trainyard.common.clock import Clock, rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput, Problem, Retryable, TrainyardError
 from trainyard.converter.adapters import onnx_model, repository
+from trainyard.converter.adapters.files import read_arrays, scratch_for
 from trainyard.converter.adapters.onnx_model import Runtime, Signature
 from trainyard.converter.core import batching, cases, gate, ladder, triton
 from trainyard.converter.core.cases import Array
@@ -60,10 +61,8 @@ class Proven:
 
 async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Proven:
     """Raises ConversionFault (with the folder of its report), or Retryable when the machine is at fault."""
-    scratch = tools.state / "conversions" / f".{request.conversion_id}"
     target = tools.state / "conversions" / request.conversion_id
-    await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    scratch = await asyncio.to_thread(scratch_for, target)
     record = Record(request, scratch, tools.clock, tools.clock.monotonic(), rfc3339(tools.clock.now()))
     try:
         await _prove(record, tools, tell)
@@ -95,14 +94,7 @@ def _prepare(record: Record) -> None:
     if twice:
         raise InvalidInput([Problem(f"{name!r} is there twice", "convert.inputs", "name each once") for name in twice])
     if spec.samples is not None:
-        file = Path(record.request.spec.artifacts) / spec.samples
-        try:
-            with np.load(file, allow_pickle=False) as stored:
-                record.samples = {name: stored[name] for name in stored.files}
-        except FileNotFoundError:
-            raise InvalidInput.one(f"there are no samples at {file}", "convert.samples") from None
-        except (ValueError, OSError, EOFError, AttributeError) as error:  # numpy gives an array for a lone .npy
-            raise InvalidInput.one(f"{file} cannot be read as .npz: {error}", "convert.samples") from error
+        record.samples = read_arrays(Path(record.request.spec.artifacts) / spec.samples)
     else:
         record.note("no samples were given: the proof rests on generated inputs")
     record.cases = cases.build(spec.inputs, spec.batch_sizes, record.samples)
