@@ -44,11 +44,11 @@ bootstrap_uv() {
   mkdir -p .tools
   log=.tools/bootstrap.log
   if "$PYTHON" -m pip --version >/dev/null 2>&1; then
-    "$PYTHON" -m pip install --quiet --require-hashes --target .tools/site -r requirements/uv.lock >"$log" 2>&1 || no_uv
+    "$PYTHON" -m pip install --quiet --require-hashes --target .tools/site -r requirements/bootstrap.lock >"$log" 2>&1 || no_uv
     mkdir -p .tools/bin
     ln -sf "$PWD/.tools/site/bin/uv" .tools/bin/uv
   elif "$PYTHON" -m venv .tools/venv >"$log" 2>&1; then
-    .tools/venv/bin/python -m pip install --quiet --require-hashes -r requirements/uv.lock >>"$log" 2>&1 || no_uv
+    .tools/venv/bin/python -m pip install --quiet --require-hashes -r requirements/bootstrap.lock >>"$log" 2>&1 || no_uv
     mkdir -p .tools/bin
     ln -sf "$PWD/.tools/venv/bin/uv" .tools/bin/uv
   else

@@ -14,7 +14,7 @@ lock() {
     $members "$@" --output-file "$output"
 }
 lock requirements/runtime.lock pyproject.toml --group build
-lock requirements/uv.lock requirements/uv.in --constraint requirements/runtime.lock
+lock requirements/bootstrap.lock requirements/bootstrap.in --constraint requirements/runtime.lock
 lock requirements/dev.lock pyproject.toml --group build --group dev --constraint requirements/runtime.lock
 
 # An image's lock holds everything but the framework, whose CPU build has another hash in every place that offers it.

@@ -2,10 +2,14 @@
 # Sourced by test.sh: what only a system package brings. Where it cannot be had, the tests that need it say so and skip.
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-  if ! command -v dockerd >/dev/null 2>&1; then
-    say "installing docker.io"
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y docker.io iptables; } >/dev/null 2>&1 ||
-      say "docker.io could not be installed; its tests will be skipped"
+  missing=
+  command -v dockerd >/dev/null 2>&1 || missing="docker.io iptables"
+  command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+  if [ -n "$missing" ]; then
+    say "installing $missing"
+    # shellcheck disable=SC2086  # one word a package
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $missing; } >/dev/null 2>&1 ||
+      say "$missing could not be installed; their tests will be skipped"
   fi
   if command -v dockerd >/dev/null 2>&1 && ! docker info >/dev/null 2>&1; then
     dockerd >/tmp/trainyard-dockerd.log 2>&1 &

@@ -25,6 +25,7 @@ import psutil
 from trainyard.common.bus.nats import NatsBus
 from trainyard.common.contract.commands import SubmitJob
 from trainyard.common.runtime.settings import SERVICES
+from trainyard.common.testing.eventually import eventually
 from trainyard.common.testing.yard import YardProcess
 
 SPEC = {"name": "noop", "framework": "generic", "image": "noop", "command": ["true"]}
@@ -49,11 +50,12 @@ async def measure(yard: YardProcess, jobs: int) -> dict[str, Any]:
         await submit(bus, 200)
         await ended(http, 200)
         single = [await latency(bus, http) for _ in range(20)]
+        first_lines = [await first_line(bus, http) for _ in range(10)]
         before = cpu(yard)
         began = time.perf_counter()
         await submit(bus, jobs)
         submitted = time.perf_counter() - began
-        await ended(http, 220 + jobs)
+        await ended(http, 230 + jobs)
         seconds = time.perf_counter() - began
         spent = {name: round((after - before[name]) / jobs * 1e3, 3) for name, after in cpu(yard).items()}
     bare = await bare_appends(yard, jobs * EVENTS_A_JOB)
@@ -65,6 +67,10 @@ async def measure(yard: YardProcess, jobs: int) -> dict[str, Any]:
         "ratio_to_bare_appends": round(jobs * EVENTS_A_JOB / seconds / bare, 3),
         "bare_appends_per_second": round(bare),
         "single_job_ms": {"median": round(sorted(single)[10] * 1e3, 1), "worst": round(max(single) * 1e3, 1)},
+        "submit_to_first_line_ms": {
+            "median": round(sorted(first_lines)[5] * 1e3, 1),
+            "worst": round(max(first_lines) * 1e3, 1),
+        },
         "cpu_ms_per_job": spent,
     }
 
@@ -96,6 +102,20 @@ async def latency(bus: NatsBus, http: httpx.AsyncClient) -> float:
     while True:
         if (await http.get(f"/v1/jobs/{answer.body['job_id']}")).json()["state"] == "succeeded":
             return time.perf_counter() - began
+
+
+async def first_line(bus: NatsBus, http: httpx.AsyncClient) -> float:
+    """From the request to the first line of user code, by the clock that both read."""
+    command = [sys.executable, "-I", "-S", "-c", "import time; print(time.time())"]
+    began = time.time()
+    spec = {"name": "first-line", "framework": "generic", "command": command}
+    job = (await bus.request(SubmitJob(spec=spec))).body["job_id"]
+
+    async def over() -> bool:
+        return bool((await http.get(f"/v1/jobs/{job}")).json()["state"] == "succeeded")
+
+    await eventually(over)
+    return float((await http.get(f"/v1/jobs/{job}/logs")).text) - began
 
 
 async def bare_appends(yard: YardProcess, count: int) -> float:

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from trainyard.client import files
 from trainyard.client.sdk import Yard
-from trainyard.common import ids
 from trainyard.common.contract.views import JobView
 from trainyard.common.lifecycle.states import State
 from trainyard.common.testing.eventually import eventually
@@ -24,9 +24,7 @@ def check_result(gateway: Yard, job: JobView) -> None:
     assert job.state is State.SUCCEEDED, job.message
     assert job.progress is not None
     assert job.progress["metrics"]["accuracy"] >= 0.95
-    for _ in gateway.follow_conversion(ids.derived("conversion", job.job_id)):
-        pass
-    conversion = gateway.conversion(ids.derived("conversion", job.job_id))
+    conversion = gateway.wait_conversion(gateway.conversion_of(job.job_id).conversion_id, timeout=200)
     assert conversion.state == "succeeded", conversion.message
     assert conversion.result is not None
     report = json.loads(Path(conversion.result["report"]).read_text())
@@ -43,8 +41,8 @@ def check_result(gateway: Yard, job: JobView) -> None:
 def test_the_main_job(yard: YardProcess, gateway: Yard, digits: Path) -> None:
     job = gateway.submit(files.read(digits))
     kinds = [event.kind for event in gateway.follow_events(job.job_id)]
-    ended = gateway.wait(job.job_id)
-    check_result(gateway, ended)
+    check_result(gateway, gateway.wait(job.job_id))
+    ended = gateway.job(job.job_id)
     lifecycle = [kind for kind in kinds if kind not in {"progress", "queued"}]
     assert lifecycle == ["submitted", "resolved", "starting", "running", "succeeded"]
     assert "progress" in kinds
@@ -54,6 +52,13 @@ def test_the_main_job(yard: YardProcess, gateway: Yard, digits: Path) -> None:
     assert {line["rank"] for line in lines} >= {0}
     shown = yard.yard("status", job.job_id).stdout
     assert "succeeded" in shown
+    report = httpx.get(
+        f"http://127.0.0.1:{yard.port('monitor')}/reports/{ended.conversions[0].conversion_id}", trust_env=False
+    )
+    assert "proven" in report.text
+    again = yard.yard("convert", str(digits), "--artifacts", ended.result["outputs"], timeout=200)  # type: ignore[index]
+    assert again.returncode == 0, again.stderr
+    assert (yard.state / "models" / "digits-pytorch" / "2" / "model.onnx").exists()
 
 
 async def test_everything_is_killed_in_the_middle(make_yard: Callable[..., YardProcess], digits: Path) -> None:

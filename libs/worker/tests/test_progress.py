@@ -55,16 +55,6 @@ def test_what_is_no_number_is_the_callers_mistake(told: Path, value: Any, words:
     assert not told.exists()
 
 
-def test_outside_a_job_nothing_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("TRAINYARD_REPORT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    report(epoch=1, loss="not even looked at")
-    assert list(tmp_path.iterdir()) == []
-    assert capsys.readouterr().out == ""
-
-
 def test_a_report_that_cannot_be_written_does_not_end_the_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

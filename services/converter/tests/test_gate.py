@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from trainyard.common.contract.conversions import Tolerance
 from trainyard.converter.core import gate
@@ -93,6 +96,11 @@ def test_measures() -> None:
     assert result.argmax_agreement == 0.5
     assert result.worst == (1, 0)
     assert result.cosine == pytest.approx(np.dot([1, 2, 4, 3], [1.5, 2, 2, 3]) / np.sqrt(30 * 19.25))
+
+
+@given(arrays.arrays(np.float32, arrays.array_shapes(max_dims=3, max_side=5), elements=st.floats(width=32)))
+def test_everything_is_equal_to_itself(array: Any) -> None:
+    assert gate.compare("case", "y", array, array.copy()).passed
 
 
 def test_an_empty_output_is_equal_to_itself() -> None:

@@ -85,7 +85,7 @@ async def test_a_trained_model_is_proven_and_served(convert: Callable[..., Any],
     assert event.kind == "succeeded", event.message
     assert event.max_abs_error < 1e-4
     assert event.batch_sizes == (1, 2, 7)
-    report = json.loads((Path(event.report)).read_text())  # noqa: ASYNC240
+    report = json.loads((Path(event.report)).read_text())
     assert report["verdict"] == "proven"
     assert report["framework"].startswith("torch 2.")
     assert report["parameters"] > 2000
@@ -100,6 +100,7 @@ async def test_a_trained_model_is_proven_and_served(convert: Callable[..., Any],
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"weights": "samples.npz"}, "samples.npz"),
         ({"weights": "none.pt"}, "there are no weights at"),
         ({"weights": "pickled.pt"}, "holds Python objects, not only tensors: save model.state_dict()"),
         ({"model": "models:Pooled"}, "the weights do not fit the model"),
@@ -111,4 +112,4 @@ async def test_a_mistake_is_told_once(convert: Callable[..., Any], changes: dict
     event = await convert(**changes)
     assert event.kind == "failed"
     assert words in event.message
-    assert json.loads(Path(event.report).read_text())["verdict"] == "failed"  # noqa: ASYNC240
+    assert json.loads(Path(event.report).read_text())["verdict"] == "failed"

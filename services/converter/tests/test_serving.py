@@ -151,6 +151,9 @@ def test_models_are_loaded_and_unloaded_by_request(
     assert not client.is_model_ready("affine")
     with pytest.raises(InferenceServerException, match="model 'affine' is not loaded"):
         client.unload_model("affine")
+    for name in ("missing", "..", "../models/affine"):
+        with pytest.raises(InferenceServerException):
+            client.load_model(name)
     with pytest.raises(InferenceServerException, match="models are loaded from the repository only"):
         client.load_model("affine", config="{}", files={"file:1/model.onnx": b"anything"})
     client.close()

@@ -65,8 +65,8 @@ FAULTY = {
     "Fails": r"the model fails on its declared inputs \(random, batch 1\): RuntimeError: .* \(models.py:\d+\)",
 }
 WITHOUT_WEIGHTS = ("nowhere", "broken", "leaves", "not_a_module")
-REFUSED = {"Branches": [x(3)]}
-"""Exported by no rung: what follows the data cannot be traced."""
+REFUSED = {"Branches": [x(3)], "Baked": [x(3)]}
+"""What follows the data cannot be traced; a trace of one branch is right for some batches alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,9 @@ class Zoo:
         folder = self._root / exporter / name
         exported = torch_exporter.answer(folder, sandbox.Outcome(0, "", ""), sandbox.Limits())
         signature = onnx_model.read(exported.onnx, LIMITS)
-        return Tried(cases.build(MODELS[name], BATCHES, None), exported, Runtime(exported.onnx), signature)
+        return Tried(
+            cases.build({**MODELS, **REFUSED}[name], BATCHES, None), exported, Runtime(exported.onnx), signature
+        )
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +173,11 @@ def test_what_cannot_be_traced_is_refused_with_its_place(zoo: Zoo) -> None:
         zoo.read("Branches")
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+def test_a_model_that_is_right_for_one_batch_alone_is_refused(zoo: Zoo) -> None:
+    with pytest.raises((AssertionError, ExportFault), match=r"no rung holds|onnxruntime fails at it"):
+        proven(zoo, "Baked")
 
 
 def test_an_operator_that_the_older_exporter_lacks_is_named(zoo: Zoo) -> None:

@@ -15,10 +15,11 @@ from trainyard.common import ids
 from trainyard.common.bus import streams, working
 from trainyard.common.bus.nats import NatsBus
 from trainyard.common.bus.port import Subscription
+from trainyard.common.bus.pull import Lost
 from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobProgress
-from trainyard.common.errors import TrainyardError, Unavailable
+from trainyard.common.errors import TrainyardError, Unauthorized, Unavailable
 from trainyard.common.loopback import free_port
 from trainyard.common.testing.builders import submitted
 from trainyard.common.testing.eventually import eventually
@@ -174,3 +175,47 @@ async def test_a_drifted_stream_is_mended_and_an_impossible_one_named(server: Na
 async def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(Unavailable, match="does not answer"):
         await NatsBus.connect(f"nats://127.0.0.1:{free_port()}", source="/t", patience=0.3)
+
+
+async def test_an_error_of_the_server_does_not_end_the_connection(bus: NatsBus) -> None:
+    await bus._client._process_err("'Slow Consumer'")
+    assert await bus.connected()
+    assert await bus.append(submitted(), after=0)
+
+
+async def test_a_follower_notices_a_delivery_that_went_missing(bus: NatsBus) -> None:
+    """The last message of a burst is dropped on its way; nothing else ever comes that would show the gap."""
+    follower = bus.follow()
+    first = await bus.append(submitted(), after=0)
+    seen = [item.seq for item in (await anext(follower)).events]
+    while first not in seen:
+        seen += [item.seq for item in (await anext(follower)).events]
+    (puller,) = bus._pullers
+    keep = puller._queue.put_nowait
+    dropped: list[Any] = []
+
+    def drop_one(item: Any) -> None:
+        if not dropped and not isinstance(item, Lost) and "Status" not in (item.headers or {}):
+            dropped.append(item)
+        else:
+            keep(item)
+
+    puller._queue.put_nowait = drop_one  # type: ignore[method-assign]
+    lost = await bus.append(submitted(), after=0)
+    async with asyncio.timeout(20):
+        async for batch in follower:
+            if lost in [item.seq for item in batch.events]:
+                break
+    assert dropped
+
+
+async def test_wrong_credentials_are_told_at_once(tmp_path: Path) -> None:
+    guarded = NatsServer(tmp_path, extra=("--user", "yard", "--pass", "right"))
+    guarded.start()
+    try:
+        with pytest.raises(Unauthorized, match="NATS_USER"):
+            await NatsBus.connect(guarded.url, source="/t", user="yard", password="wrong", patience=2)
+        made = await NatsBus.connect(guarded.url, source="/t", user="yard", password="right")
+        await made.close()
+    finally:
+        guarded.stop()

@@ -171,6 +171,20 @@ class Branches(nn.Module):
         return x * 2 if x.sum() > 0 else x - 1
 
 
+class Baked(nn.Module):
+    """A branch on the batch: whichever is traced is right for some batches alone."""
+
+    def forward(self, x):
+        mask = torch.zeros(2, x.shape[1], dtype=torch.bool)
+        return torch.where(mask[: x.shape[0]] if x.shape[0] <= 2 else mask.repeat(16, 1)[: x.shape[0]], 0.0, x)
+
+
+class Eats(nn.Module):
+    def forward(self, x):
+        kept = [torch.ones(64, 1024, 1024) for _ in range(64)]
+        return x + kept[0][0, 0, 0]
+
+
 class Bfloat(nn.Module):
     def forward(self, x):
         return x.to(torch.bfloat16)

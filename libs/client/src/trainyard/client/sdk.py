@@ -23,8 +23,9 @@ from trainyard.client import calls, streams
 from trainyard.client.answers import read, unreachable
 from trainyard.client.calls import Call, Document
 from trainyard.client.settings import ClientSettings
+from trainyard.common import ids
 from trainyard.common.contract.views import ConversionView, EventPage, EventView, JobPage, JobView, ModelPage
-from trainyard.common.errors import Unavailable
+from trainyard.common.errors import NotFound, Unavailable
 
 V = TypeVar("V", bound=BaseModel)
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0  # seconds between two looks of `wait`
@@ -72,6 +73,18 @@ class Yard:
     def conversion(self, conversion_id: str) -> ConversionView:
         return self.send(calls.conversion(conversion_id))
 
+    def conversion_of(self, job_id: str, timeout: float = 60.0) -> ConversionView:
+        """The conversion of a job that has succeeded. The converter asks for it a moment after the job's end, so it is
+        waited for, `timeout` seconds at most; then NotFound is raised."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                return self.send(calls.conversion(ids.derived("conversion", job_id)))
+            except NotFound:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_FIRST_DELAY)
+
     def models(self) -> ModelPage:
         return self.send(calls.models())
 
@@ -98,6 +111,17 @@ class Yard:
         while not (view := self._patient(calls.job(job_id), deadline)).state.terminal:
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"job {job_id} is still {view.state.value} after {timeout} s")
+            time.sleep(delay)
+            delay = min(delay * 1.5, _LAST_DELAY)
+        return view
+
+    def wait_conversion(self, conversion_id: str, timeout: float | None = None) -> ConversionView:
+        """The conversion once it has ended. Raises TimeoutError after `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        delay = _FIRST_DELAY
+        while (view := self._patient(calls.conversion(conversion_id), deadline)).ended_at is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"conversion {conversion_id} is still {view.state} after {timeout} s")
             time.sleep(delay)
             delay = min(delay * 1.5, _LAST_DELAY)
         return view

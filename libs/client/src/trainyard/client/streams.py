@@ -54,7 +54,8 @@ def follow(http: httpx.Client, path: str, params: dict[str, Any]) -> Iterator[Se
                 raise_for_problem(response)
                 for event in EventSource(response).iter_sse():
                     resume.saw(event)
-                    yield event
+                    if event.data:  # a comment that keeps the connection alive comes as an event without any
+                        yield event
         except (httpx.TransportError, Unavailable) as error:
             resume.broke(str(http.base_url), error, time.monotonic())
             time.sleep(RETRY_DELAY)
@@ -74,7 +75,8 @@ async def follow_async(http: httpx.AsyncClient, path: str, params: dict[str, Any
                 raise_for_problem(response)
                 async for event in EventSource(response).aiter_sse():
                     resume.saw(event)
-                    yield event
+                    if event.data:  # a comment that keeps the connection alive comes as an event without any
+                        yield event
         except (httpx.TransportError, Unavailable) as error:
             resume.broke(str(http.base_url), error, time.monotonic())
             await anyio.sleep(RETRY_DELAY)

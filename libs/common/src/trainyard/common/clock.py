@@ -27,4 +27,5 @@ class SystemClock:
 
 def rfc3339(moment: datetime) -> str:
     """`2026-12-01T10:00:00.123456Z`: what CloudEvents and logs carry; sorts as text. Source: RFC 3339."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not strftime, which takes ten times as long; this stands in the way of every append.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -4,7 +4,7 @@
     ├── UserError            the caller can mend it; carries a sentence for a person
     │   ├── InvalidInput     a document or parameter is wrong; carries one Problem a fault
     │   ├── NotFound         no such job, rank, conversion …
-    │   ├── Conflict         the thing is not in a state that allows this
+    │   ├── Conflict         the thing is not in a state that allows this (lifecycle.IllegalTransition is one)
     │   └── Unauthorized     credentials are missing or wrong
     ├── StaleSequence        somebody else moved the job first: read again, decide again
     ├── Retryable            passing trouble; carries the delay after which to try again

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from trainyard.common.bus.context import traceparent
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events
@@ -113,11 +114,14 @@ class Shepherd:
         if not allows(self.job.head, event.kind):
             return
         before = self.job
+        token = traceparent.set(before.trace)
         try:
             seq = await self.log.append(event, after=before.head.seq)
         except StaleSequence:
             await self._catch_up()
             return
+        finally:
+            traceparent.reset(token)
         moved = jobs.apply(before, event, seq, self.clock.now().timestamp())
         if moved.head.seq > self.job.head.seq:
             self.job = moved

@@ -45,8 +45,7 @@ def convert(
                 console=output.errors, disable=as_json,
             ) as progress:  # fmt: skip
                 watch_conversion(gateway, view.conversion_id, progress)
-            while view.ended_at is None:
-                view = gateway.conversion(view.conversion_id)
+            view = gateway.wait_conversion(view.conversion_id)
     if as_json:
         output.as_json(view)
     else:

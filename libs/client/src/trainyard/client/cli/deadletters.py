@@ -12,6 +12,7 @@ from rich.table import Table
 
 from trainyard.client.cli import output
 from trainyard.client.cli.context import AsJson
+from trainyard.common.runtime import logging
 from trainyard.common.runtime.settings import RuntimeSettings
 
 app = typer.Typer(help="Messages that a service gave up.", no_args_is_help=True)
@@ -27,6 +28,7 @@ def _with_bus(work: Callable[[NatsBus], Awaitable[T]]) -> T:
     from trainyard.common.bus.nats import NatsBus  # noqa: PLC0415
 
     runtime = RuntimeSettings.from_env("job-api", os.environ)
+    logging.configure("yard", level="error")  # stdout is the answer's alone
 
     async def run() -> T:
         bus = await NatsBus.connect(

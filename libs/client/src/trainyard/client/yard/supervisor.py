@@ -44,6 +44,7 @@ class Supervisor:
 
     async def run(self, stop: asyncio.Event, ready: Callable[[], None]) -> None:
         """Until `stop` is set. Raises TrainyardError when the yard cannot come up or a child is misconfigured."""
+        preflight.state_folder(self._layout.state)
         with hold(self._layout.lock):
             end(self._record.living(), GRACE)  # what a killed supervisor left behind
             preflight.check(self._layout)

@@ -19,7 +19,7 @@ from nats.js.errors import Error as JetStreamError
 
 from trainyard.common.bus.metrics import BusMetrics
 from trainyard.common.bus.port import Batch
-from trainyard.common.bus.pull import Lost, Puller, pending, stream_seq
+from trainyard.common.bus.pull import Lost, Puller, consumer_seq, pending, stream_seq
 from trainyard.common.contract.codec import Recorded, decode
 from trainyard.common.contract.subjects import EVENT_SUBJECTS, EVENTS_STREAM
 from trainyard.common.errors import Permanent
@@ -62,7 +62,7 @@ class Follower:
 
     async def _one_consumer(self) -> AsyncIterator[Batch]:
         info = await self._create()
-        async with Puller(self._client, EVENTS_STREAM, str(info.name)) as puller:
+        async with Puller(self._client, EVENTS_STREAM, str(info.name), alone=True) as puller:
             forget = self._register(puller)
             try:
                 if not info.num_pending:
@@ -91,7 +91,7 @@ class Follower:
 
     def _check(self, messages: list[Msg], expected: int) -> int:
         for message in messages:
-            if int(message.reply.split(".")[-3]) != expected:
+            if consumer_seq(message) != expected:
                 raise Lost("a message was missed")
             expected += 1
         return expected

@@ -18,6 +18,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import APIError, NotFoundError
 
 from trainyard.common.bus import answering, deadletters, direct, streams
+from trainyard.common.bus.connection import LastingClient
 from trainyard.common.bus.context import traceparent
 from trainyard.common.bus.following import Follower
 from trainyard.common.bus.metrics import BusMetrics, Silent
@@ -29,7 +30,7 @@ from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded, address_of, decode, encode
 from trainyard.common.contract.commands import Answer, Command
 from trainyard.common.contract.events import Event
-from trainyard.common.errors import InvalidInput, Permanent, StaleSequence, Unavailable
+from trainyard.common.errors import InvalidInput, Permanent, StaleSequence, Unauthorized, Unavailable
 
 log = structlog.get_logger()
 
@@ -49,6 +50,8 @@ class NatsBus:
         self._clock = clock
         self._metrics = metrics
         self._pullers: set[Puller] = set()
+        self._refused = False
+        self._closing = False
 
     @classmethod
     async def connect(
@@ -63,7 +66,7 @@ class NatsBus:
         metrics: BusMetrics | None = None,
     ) -> Self:
         """Waits up to `patience` seconds for a server that is not up yet, then raises Unavailable."""
-        client = Client()
+        client = LastingClient()
         bus = cls(client, source, clock or SystemClock(), metrics or Silent())
         options: dict[str, Any] = {"user": user, "password": password} if user else {}
         try:
@@ -77,13 +80,18 @@ class NatsBus:
                     reconnect_time_wait=0.2,  # type: ignore[arg-type] # seconds, and fractions are taken
                     ping_interval=10,
                     max_outstanding_pings=2,
-                    error_cb=_on_error,
-                    disconnected_cb=_on_disconnected,
+                    error_cb=bus._on_error,
+                    disconnected_cb=bus._on_disconnected,
                     reconnected_cb=bus._on_reconnected,
                     **options,
                 )
         except (OSError, NatsError, TimeoutError) as error:
+            refused = bus._refused
             await client.close()
+            if refused:
+                raise Unauthorized(
+                    f"nats-server at {url} refuses the credentials: set NATS_USER and NATS_PASSWORD"
+                ) from error
             reason = str(error) or "no connection"
             raise Unavailable(f"nats-server at {url} does not answer ({reason}) after {patience:g} s") from error
         await streams.ensure(client, patience=patience)
@@ -95,6 +103,7 @@ class NatsBus:
     async def close(self) -> None:
         if self._client.is_closed:
             return
+        self._closing = True
         try:
             async with asyncio.timeout(_CLOSE):
                 await self._client.drain()
@@ -236,6 +245,15 @@ class NatsBus:
     async def replay(self, seq: int) -> None:
         await deadletters.replay(self._client, await deadletters.one(self._client, seq))
 
+    async def _on_error(self, error: Exception) -> None:
+        text = str(error) or type(error).__name__
+        self._refused = self._refused or "authorization violation" in text.lower()
+        log.debug("nats", error=text)
+
+    async def _on_disconnected(self) -> None:
+        if not self._closing:
+            log.warning("the connection to nats-server is gone; trying again until it is back")
+
     async def _on_reconnected(self) -> None:
         log.info("nats-server is back", url=str(self._client.connected_url and self._client.connected_url.netloc))
         for puller in list(self._pullers):
@@ -243,11 +261,3 @@ class NatsBus:
         # A server that lost its store, or another one: the streams must be there before anybody goes on.
         with contextlib.suppress(NatsError, Unavailable, NotFoundError):
             await streams.ensure(self._client, patience=10)
-
-
-async def _on_error(error: Exception) -> None:
-    log.debug("nats", error=str(error) or type(error).__name__)
-
-
-async def _on_disconnected() -> None:
-    log.warning("the connection to nats-server is gone; trying again until it is back")

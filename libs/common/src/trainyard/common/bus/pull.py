@@ -26,7 +26,11 @@ class Lost(Exception):
 
 
 class Puller:
-    def __init__(self, client: Client, stream: str, consumer: str) -> None:
+    def __init__(self, client: Client, stream: str, consumer: str, *, alone: bool = False) -> None:
+        """`alone`: nobody else pulls from this consumer, so its count of deliveries is ours, and one that went missing on
+        the way is noticed at the next heart-beat."""
+        self._alone = alone
+        self._delivered = 0
         self._client = client
         self._subject = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
         self._inbox = client.new_inbox()
@@ -82,6 +86,7 @@ class Puller:
             status = (item.headers or {}).get("Status")
             if status is None:
                 self._asked = max(0, self._asked - 1)
+                self._delivered = consumer_seq(item)
                 messages.append(item)
             else:
                 self._status(status, item)
@@ -92,6 +97,8 @@ class Puller:
     def _status(self, status: str, message: Msg) -> None:
         headers = message.headers or {}
         if status == "100":
+            if self._alone and int(headers.get("Nats-Last-Consumer", 0)) > self._delivered:
+                raise Lost("a delivery was missed")
             return
         if status == "503" or "Consumer" in headers.get("Description", ""):
             raise Lost(headers.get("Description", "no responders"))
@@ -101,6 +108,11 @@ class Puller:
 
 def stream_seq(message: Msg) -> int:
     return int(message.reply.split(".")[-4])
+
+
+def consumer_seq(message: Msg) -> int:
+    """The number of this delivery at its consumer, from 1."""
+    return int(message.reply.split(".")[-3])
 
 
 def deliveries(message: Msg) -> int:

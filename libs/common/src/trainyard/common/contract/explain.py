@@ -17,6 +17,14 @@ from trainyard.common.errors import InvalidInput, Problem
 
 M = TypeVar("M", bound=BaseModel)
 _LIMIT = 20
+_SHAPES = {
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+    "bool_type": "true or false",
+}
+"""Pydantic's words are Python's; these are YAML's."""
 
 
 def validate(model: type[M], document: Any) -> M:
@@ -55,6 +63,8 @@ def _problem(model: type[BaseModel], fault: Any) -> Problem:
     if kind == "string_pattern_mismatch":
         hint = PATTERNS.get(context["pattern"], f"must match {context['pattern']}")
         return Problem(f"{_shown(fault['input'])} does not fit", where, hint)
+    if kind in _SHAPES:
+        return Problem(f"must be {_SHAPES[kind]}, not {_shown(fault['input'])}", where)
     if kind == "value_error":
         return Problem(str(context.get("error", fault["msg"])), where)
     return Problem(f"{fault['msg'][:1].lower()}{fault['msg'][1:]}, not {_shown(fault['input'])}", where)

@@ -101,6 +101,8 @@ class Timeouts(Spec):
 
 def _command(value: Any) -> Any:
     """`command: python train.py` is split as a shell would split it, without a shell."""
+    if isinstance(value, bool | int | float):  # YAML reads `true` and `5` as what they look like
+        raise ValueError(f"{str(value).lower()} is not text: write it in quotes")
     if isinstance(value, str):
         import shlex  # noqa: PLC0415 - only for the short form
 
@@ -166,9 +168,11 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Self:
+        if not self.roles:
+            return self
         # By value, not by what was written: a spec read back from the wire spells every default out.
         short = [name for name in _SHORT if getattr(self, name) != type(self).model_fields[name].default]
-        if self.roles and short:
+        if short:
             raise ValueError(f"say {', '.join(short)} inside each of `roles`, not beside them")
         return self
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from trainyard.common.errors import TrainyardError
+from trainyard.common.errors import Conflict
 from trainyard.common.lifecycle.states import ACTIVE, State
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Head:
         return self.state is not None and self.state.terminal
 
 
-class IllegalTransition(TrainyardError):
+class IllegalTransition(Conflict):
     def __init__(self, head: Head, kind: str) -> None:
         self.head = head
         self.kind = kind

@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from trainyard.common.bus.context import traceparent
 from trainyard.common.contract import problems
 from trainyard.common.errors import Unauthorized
+from trainyard.common.runtime import tracing
 from trainyard.common.runtime.credentials import Tokens
 from trainyard.common.runtime.settings import is_loopback
 
@@ -45,10 +47,14 @@ class Guard:
                     refusal = problems.of_error(error)
                 owner = ""
             scope.setdefault("state", {})["owner"] = owner
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
+        if refusal is not None:
             await _refuse(refusal, send)
+            return
+        token = traceparent.set(tracing.valid(headers.get("traceparent")))
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            traceparent.reset(token)
 
     def _refusal(self, scope: Scope, headers: Headers) -> dict[str, object] | None:
         host = _hostname(headers.get("host", ""))

@@ -15,7 +15,8 @@ from trainyard.common.loopback import free_port
 class NatsServer:
     """Start with `start`; `kill` is SIGKILL; `start` again on the same port and store."""
 
-    def __init__(self, store: Path, port: int | None = None) -> None:
+    def __init__(self, store: Path, port: int | None = None, extra: tuple[str, ...] = ()) -> None:
+        self._extra = extra
         self.store = store
         self.port = port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -29,7 +30,9 @@ class NatsServer:
         binary = Path(sys.executable).with_name("nats-server")
         with (self.store / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [binary, "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", self.store], stdout=log, stderr=log
+                [binary, "-a", "127.0.0.1", "-p", str(self.port), "-js", "-sd", self.store, *self._extra],
+                stdout=log,
+                stderr=log,
             )
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline:

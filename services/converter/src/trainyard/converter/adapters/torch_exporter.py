@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import shutil
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -55,7 +56,7 @@ def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
         "output_names": list(request.output_names),
         "rung": asdict(request.rung),
         "limits": {
-            "cpu_seconds": math.ceil(limits.seconds * 4),  # of several threads
+            "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
             "file_bytes": limits.file_bytes,
             "memory": limits.memory,
         },
@@ -70,6 +71,8 @@ def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits) -> Ex
     file = folder / "answer.json"
     if not file.exists():
         last = outcome.output.strip().splitlines()[-1:] or ["without a word"]
+        if outcome.code == -signal.SIGXCPU:
+            raise ModelFault("the model was ended: it used more processor time than it may")
         how = f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"code {outcome.code}"
         raise ExportFault(f"the export ended with {how}: {last[0][:300]}")
     found = json.loads(file.read_text())

@@ -71,16 +71,18 @@ def compare(case: str, output: str, reference: Array, found: Array, tolerance: T
     used = tolerance or tolerance_for(reference)
     a, b = found.astype(np.float64), reference.astype(np.float64)
     fault = _special_values(a, b)
+    # Infinities and NaNs were compared by their places; a difference of theirs would be a NaN.
     ordinary = np.isfinite(b) & np.isfinite(a)
-    difference = np.abs(np.where(ordinary, a, 0.0) - np.where(ordinary, b, 0.0))
-    outside = ordinary & (difference > used.atol + used.rtol * np.abs(np.where(ordinary, b, 0.0)))
+    a, b = np.where(ordinary, a, 0.0), np.where(ordinary, b, 0.0)
+    difference = np.abs(a - b)
+    outside = difference > used.atol + used.rtol * np.abs(b)
     worst = tuple(int(index) for index in np.unravel_index(int(np.argmax(difference)), difference.shape))
     if not fault and outside.any():
         fault = (
             f"{int(outside.sum())} of {outside.size} elements differ by more than allowed, at most by "
             f"{difference.max():.3g} at {list(worst)} ({a[worst]:.6g} instead of {b[worst]:.6g})"
         )
-    nonzero = ordinary & (b != 0)
+    nonzero = b != 0
     relative = difference[nonzero] / np.abs(b[nonzero])
     return Comparison(
         case,

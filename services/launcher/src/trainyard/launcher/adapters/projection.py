@@ -20,7 +20,7 @@ from trainyard.launcher.core.job import Job
 
 log = structlog.get_logger()
 
-SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID"
+SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 2"
 
 
 class ActiveJobs:
@@ -89,6 +89,7 @@ def _rest(job: Job) -> str:
             "started_at": job.started_at,
             "attempt_started_at": job.attempt_started_at,
             "used": job.used,
+            "trace": job.trace,
         }
     )
 
@@ -105,4 +106,5 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
         started_at=document["started_at"],
         attempt_started_at=document["attempt_started_at"],
         used=tuple((str(name), int(count)) for name, count in document["used"]),
+        trace=document["trace"],
     )

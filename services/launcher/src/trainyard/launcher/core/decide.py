@@ -97,7 +97,7 @@ def _admitted(sight: Sight) -> Decision:
 def _starting(sight: Sight) -> Decision:
     if not sight.ranks:
         return Start()
-    if any(rank.failed for rank in sight.ranks) and all(rank.phase is not Phase.ABSENT for rank in sight.ranks):
+    if any(rank.reason is EndReason.START for rank in sight.ranks):
         return _failing(sight)
     if any(rank.phase is Phase.ABSENT for rank in sight.ranks):
         return Start()

@@ -27,6 +27,8 @@ class Job:
     attempt_started_at: float | None = None
     used: tuple[tuple[str, int], ...] = ()
     """Retries spent, by budget."""
+    trace: str | None = None
+    """The traceparent of the request that the job began with; every event of its life belongs to that trace."""
 
     @property
     def job_id(self) -> str:
@@ -46,7 +48,7 @@ class Job:
 def begin(recorded: Recorded[events.JobSubmitted]) -> Job:
     event = recorded.event
     head, _ = step(Head(event.job_id), event, recorded.seq)
-    return Job(head, event.spec, event.owner, seconds(recorded.time))
+    return Job(head, event.spec, event.owner, seconds(recorded.time), trace=recorded.traceparent)
 
 
 def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:

@@ -54,7 +54,7 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
 
     @app.get("/reports/{conversion_id}")
     async def report(conversion_id: str) -> Response:
-        found = fleet.conversion(ids.parse_conversion_id(conversion_id))
+        found = fleet.conversions.get(ids.parse_conversion_id(conversion_id))
         path = Path(found.report_html) if found is not None and found.report_html else None
         if path is None or not path.is_file():
             return JSONResponse(

@@ -56,6 +56,8 @@ class Fleet:
 
     def __init__(self) -> None:
         self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self.conversions: OrderedDict[str, Conversion] = OrderedDict()
+        """The newest, those without a job included."""
         self.devices: dict[str, events.DeviceSampled] = {}
         self.counts: dict[tuple[str, str], int] = {}
         """(framework, terminal state) → jobs that ended so since the log began."""
@@ -75,12 +77,6 @@ class Fleet:
 
     def active(self) -> list[Job]:
         return [job for job in self.jobs.values() if not job.state.terminal]
-
-    def conversion(self, conversion_id: str) -> Conversion | None:
-        for job in self.jobs.values():
-            if conversion_id in job.conversions:
-                return job.conversions[conversion_id]
-        return None
 
     def _submitted(self, recorded: Recorded[events.JobSubmitted]) -> None:
         event = recorded.event
@@ -121,10 +117,12 @@ class Fleet:
             del job.curve[:-MAX_POINTS]
 
     def _converted(self, event: events.ConversionEvent) -> None:
+        conversion = self.conversions.setdefault(event.conversion_id, Conversion(event.conversion_id))
+        if len(self.conversions) > MAX_ENDED:
+            self.conversions.popitem(last=False)
         job = self.jobs.get(event.job_id or "")
-        if job is None:
-            return
-        conversion = job.conversions.setdefault(event.conversion_id, Conversion(event.conversion_id))
+        if job is not None:
+            job.conversions[event.conversion_id] = conversion
         if isinstance(event, events.ConversionProgress):
             conversion.state, conversion.step = "running", event.step
             conversion.fraction, conversion.message = event.fraction, event.message

@@ -2,6 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 const percent = (share) => `${Math.round(share * 100)} %`;
+const width = (share) => `${Math.min(1, share) * 100}%`;
 const gib = (bytes) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
 const source = new EventSource("api/fleet/stream");
@@ -30,7 +31,7 @@ function device(data) {
   if (data.memory_total) card.append(element("p", "", `${gib(data.memory_used)} of ${gib(data.memory_total)}`));
   const meter = element("div", "meter");
   const fill = element("div");
-  fill.style.width = percent(data.utilisation ?? 0);
+  fill.style.width = width(data.utilisation ?? 0);
   meter.append(fill);
   card.append(meter);
   return card;
@@ -48,7 +49,7 @@ function job(data) {
   const bar = node.querySelector(".bar");
   bar.setAttribute("aria-valuenow", Math.round(done * 100));
   bar.setAttribute("aria-label", `progress of ${data.name}`);
-  bar.firstElementChild.style.width = percent(done);
+  bar.firstElementChild.style.width = width(done);
   node.querySelector(".words").textContent = words(data);
   curve(node.querySelector(".curve"), data.curve);
   node.querySelector(".conversions").append(...data.conversions.map(conversion));

@@ -6,11 +6,9 @@ finds everything again, a rank is never started twice, and no process number is 
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -23,7 +21,6 @@ import structlog
 
 import trainyard.common
 import trainyard.launcher
-from trainyard.common.bus.context import traceparent
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
@@ -56,7 +53,8 @@ class LocalBackend:
         self._reports = ReportReader()
         self._logs = LogStore(self._folders.logs)
         self._born: dict[Path, float] = {}
-        self._ours: set[subprocess.Popen[bytes]] = set()
+        self._ours: set[int] = set()
+        """Supervisors that this launcher has started."""
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         try:
@@ -67,19 +65,19 @@ class LocalBackend:
                 interpreter=interpreter,
                 rendezvous=Rendezvous("127.0.0.1", self._port(job), LOOPBACK, job.attempt),
                 inherited=os.environ,
-                traceparent=traceparent.get(),
+                traceparent=job.trace,
             )
             for rank in attempt.ranks:
                 folder = self._folders.rank(job, rank.place.rank)
                 if record.read(folder, record.PLAN) is None:
                     record.write(folder, record.PLAN, self._document(job, rank))
                 if self._may_be_born(folder):
-                    await self._spawn(folder)
+                    self._spawn(folder)
         except OSError as error:
             raise TrainyardError(f"the job's folder cannot be written: {error.strerror or error}") from error
 
     def look(self, job: Job) -> Sequence[RankSeen]:
-        self._ours = {process for process in self._ours if process.poll() is None}
+        self._reap()
         if not self._folders.attempt(job).exists():
             return []
         return [self._see(job, place.rank) for place, _ in plan.places(job.spec)]
@@ -135,21 +133,24 @@ class LocalBackend:
             return False
         return time.monotonic() - self._born.get(folder, -BIRTH) >= BIRTH
 
-    async def _spawn(self, folder: Path) -> None:
+    def _spawn(self, folder: Path) -> None:
         # Only these two packages; nothing else of the environment is needed or wanted.
         paths = {str(Path(package.__path__[0]).parent.parent) for package in (trainyard.common, trainyard.launcher)}
         command = [sys.executable, "-I", "-S", run.__file__, str(folder), *sorted(paths)]
-        process = await asyncio.to_thread(
-            subprocess.Popen,
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd="/",
-        )
+        silence = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+        # Not `subprocess`: its objects stand for children that are waited for, these are meant to be left alone.
+        self._ours.add(os.posix_spawn(sys.executable, command, {}, file_actions=silence))
         self._born[folder] = time.monotonic()
-        self._ours.add(process)
+
+    def _reap(self) -> None:
+        """Supervisors that have ended while we are still there are our zombies."""
+        for pid in list(self._ours):
+            try:
+                ended, _ = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                ended = pid
+            if ended:
+                self._ours.discard(pid)
 
     def _see(self, job: Job, rank: int) -> RankSeen:
         folder = self._folders.rank(job, rank)

@@ -142,15 +142,15 @@ class Rank:
         assert self._main is not None  # noqa: S101 - signals come after the start
         tree.send(number, self._main.pid, os.getpid())
 
-    def _reap(self) -> None:
-        """Takes the main process and every orphan that became ours."""
+    def _reap(self) -> bool:
+        """Takes the main process and every orphan that became ours; tells whether any child is left."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return False
             if pid == 0:
-                return
+                return True
             if self._main is not None and pid == self._main.pid:
                 self._ended = (status, usage)
                 self._main.returncode = os.waitstatus_to_exitcode(status)
@@ -158,10 +158,10 @@ class Rank:
     def _end_leftovers(self) -> None:
         """A rank is over when its main process is: what it left behind holds pipes and devices, and is ended."""
         deadline = time.monotonic() + LINGER
-        while tree.descendants(os.getpid()) and time.monotonic() < deadline and not self._killed:
+        while self._reap() and time.monotonic() < deadline and not self._killed:
             self._drain(0.05)
-            self._reap()
-        self._send(signal.SIGKILL)
+        if self._reap():
+            self._send(signal.SIGKILL)
         deadline = time.monotonic() + LINGER
         while len(self._selector.get_map()) > 1 and time.monotonic() < deadline:
             self._drain(0.05)

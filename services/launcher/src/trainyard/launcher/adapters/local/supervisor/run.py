@@ -17,6 +17,9 @@ def main(folder: Path) -> None:
     from trainyard.launcher.adapters.local.supervisor import record, tree  # noqa: PLC0415 - after the import paths
     from trainyard.launcher.adapters.local.supervisor.rank import Rank  # noqa: PLC0415
 
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.chdir("/")
     lock = os.open(folder / record.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not _take(lock):
         return

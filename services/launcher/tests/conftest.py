@@ -1,0 +1,115 @@
+"""A launcher on the bus in memory, with real supervisors and real processes below it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest_asyncio
+
+from trainyard.common import ids
+from trainyard.common.bus.memory import MemoryBus
+from trainyard.common.clock import SystemClock
+from trainyard.common.contract import events
+from trainyard.common.errors import StaleSequence
+from trainyard.common.projection.store import Store
+from trainyard.common.testing.builders import spec
+from trainyard.common.testing.eventually import eventually
+from trainyard.launcher.adapters.local.backend import LocalBackend
+from trainyard.launcher.adapters.local.images import LocalImages
+from trainyard.launcher.adapters.noop import NoopBackend
+from trainyard.launcher.adapters.projection import SCHEMA, ActiveJobs
+from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.reconciler import Reconciler
+
+
+class World:
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.catalogue = state / "catalogue"
+        self.catalogue.mkdir()
+        self.bus = MemoryBus()
+        self._task: asyncio.Task[None] | None = None
+        self._store: Store | None = None
+
+    async def start(self) -> None:
+        self._store = Store(self.state / "launcher.sqlite", SCHEMA, await self.bus.identity())
+        self.reconciler = Reconciler(
+            log=self.bus,
+            active=ActiveJobs(self._store),
+            backends={"default": LocalBackend(self.state, "node"), "noop": NoopBackend("node")},
+            images=LocalImages(self.catalogue, self.state / "images"),
+            admission=Admission(Need(4.0, 2**40)),
+            clock=SystemClock(),
+        )
+        self._task = asyncio.create_task(self.reconciler.run())
+
+    async def kill(self) -> None:
+        """The launcher dies at whatever line it is; nothing is tidied up."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._store is not None:
+            self._store.close()
+
+    async def submit(self, command: str, image: str = "host", **changes: Any) -> str:
+        """A job that the matrix has answered; `command` is a line for sh."""
+        job = ids.new_job_id()
+        made = spec(command=["sh", "-c", command], **changes)
+        seq = await self.bus.append(events.JobSubmitted(job_id=job, spec=made), after=0)
+        resolution = events.Resolution(image=image)
+        await self.bus.append(events.JobResolved(job_id=job, spec=made, resolution=resolution), after=seq)
+        return job
+
+    async def cancel(self, job: str) -> None:
+        while True:
+            latest = await self.bus.latest("job", job)
+            try:
+                await self.bus.append(events.JobCancelling(job_id=job, by="ann"), after=latest[-1].seq)
+                return
+            except StaleSequence:
+                continue
+
+    async def kinds(self, job: str) -> list[str]:
+        return [item.event.kind async for item in self.bus.history("job", job)]
+
+    async def until(self, job: str, *kinds: str, within: float = 30) -> Any:
+        """The job's last event, once it is one of these."""
+
+        async def look() -> Any:
+            event = (await self.bus.latest("job", job))[-1].event
+            return event if event.kind in kinds else None
+
+        return await eventually(look, within=within)
+
+    def rank(self, job: str, rank: int = 0, attempt: int = 1) -> Path:
+        return self.state / "jobs" / job / str(attempt) / str(rank)
+
+    def output(self, job: str, name: str) -> str:
+        return (self.state / "jobs" / job / "output" / name).read_text()
+
+    def processes(self, mark: str) -> list[psutil.Process]:
+        """Living processes with `mark` in their command line."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if mark in " ".join(process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    await made.start()
+    yield made
+    await made.kill()
+    for process in made.processes(str(tmp_path)):
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
