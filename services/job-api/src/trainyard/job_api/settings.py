@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainyard.common.runtime.credentials import Tokens
-from trainyard.common.runtime.settings import RuntimeSettings, choice
+from trainyard.common.runtime.settings import RuntimeSettings, choice, local_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +30,7 @@ class Settings:
             state=runtime.state,
             host=runtime.host,
             port=runtime.port,
-            local_owner=_user(),
+            local_owner=local_user(),
             check_workdir=choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on",
             tokens=tokens,
         )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name, as in many containers
-        return "local"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trainyard.common.runtime.credentials import Tokens
-from trainyard.common.runtime.settings import RuntimeSettings, service_port
+from trainyard.common.runtime.settings import RuntimeSettings, local_user, service_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,7 @@ class Settings:
             host=runtime.host,
             node=env.get("TRAINYARD_NODE") or socket.gethostname(),
             interval=2.0,
-            local_owner=_user(),
+            local_owner=local_user(),
             tokens=tokens,
             api_url=f"http://{runtime.host}:{service_port('job-api', base)}",
         )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "local"

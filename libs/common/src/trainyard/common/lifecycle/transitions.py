@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What somebody has to do because of an event. The services' reconcilers read these."""
+    """What somebody has to do because of an event; `tests/architecture` checks that somebody listens for each."""
 
     RESOLVE = "resolve"  # matrix: find an image and hardware
     PLACE = "place"  # launcher: admit and start

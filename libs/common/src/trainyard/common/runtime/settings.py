@@ -5,6 +5,7 @@ Ports are a block from one base, so that two yards can run on a machine and a po
 
 from __future__ import annotations
 
+import getpass
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,6 +58,14 @@ def service_port(service: str, base: int = BASE_PORT) -> int:
 
 def nats_port(base: int = BASE_PORT) -> int:
     return base + len(SERVICES)
+
+
+def local_user() -> str:
+    """Whose requests those without a token are, on loopback."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in many containers
+        return "local"
 
 
 def is_loopback(host: str) -> bool:
