@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,15 @@ class World:
             return event if event.kind in kinds else None
 
         return await eventually(look, within=within)
+
+    def projected(self, job: str) -> str:
+        """What the projection of a launcher that is not there says of a job."""
+        with closing(sqlite3.connect(self.state / "launcher.sqlite")) as db:
+            return str(db.execute("SELECT rest FROM active WHERE job_id = ?", (job,)).fetchone()[0])
+
+    def project(self, job: str, rest: str) -> None:
+        with closing(sqlite3.connect(self.state / "launcher.sqlite")) as db, db:
+            db.execute("UPDATE active SET rest = ? WHERE job_id = ?", (rest, job))
 
     def rank(self, job: str, rank: int = 0, attempt: int = 1) -> Path:
         return self.state / "jobs" / job / str(attempt) / str(rank)

@@ -157,6 +157,43 @@ def test_time_outs_stop_the_ranks_and_then_the_job(
     assert (event.kind, event.reason.value) == ("failed", reason)
 
 
+def test_a_job_that_runs_and_of_which_nothing_is_left_has_not_succeeded() -> None:
+    assert appended(decide(sight(State.RUNNING, []))).reason is EndReason.LOST
+    event = appended(decide(sight(State.RUNNING, [], retries={"infrastructure": 0})))
+    assert (event.kind, [item.reason for item in event.endings]) == ("lost", [EndReason.LOST, EndReason.LOST])
+    half = [DONE[0], RankSeen(1, Phase.ABSENT)]
+    assert appended(decide(sight(State.RUNNING, half))).reason is EndReason.LOST
+
+
+def test_a_rank_that_was_never_there_does_not_hold_up_the_end() -> None:
+    refused = ended(0, reason=EndReason.START, message="x cannot be started")
+    assert decide(sight(State.STARTING, [refused, RankSeen(1, Phase.ABSENT)])) == Stop("another rank has failed")
+    told = RankSeen(1, Phase.ABSENT, stopped=True)
+    assert appended(decide(sight(State.STARTING, [refused, told]))).reason is EndReason.START
+    assert decide(sight(State.CANCELLING, [RankSeen(0, Phase.ABSENT), told])) == Stop("cancelled")
+    assert appended(decide(sight(State.CANCELLING, [told, told]))).kind == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        RankSeen(0, Phase.VANISHED, ended_at=9.0),
+        ended(0, exit_code=0, ended_at=9.0, reason=EndReason.EVICTED, message="asked to end"),
+    ],
+)
+def test_a_rank_that_fails_because_another_was_taken_is_not_blamed(taken: RankSeen) -> None:
+    event = appended(decide(sight(State.RUNNING, [taken, ended(1, exit_code=1, ended_at=5.0)], retries={"user": 0})))
+    assert (event.kind, event.budget) == ("restarting", "infrastructure")
+    assert event.message.startswith("rank 0")
+
+
+def test_a_rank_that_fails_on_our_time_out_is_not_blamed_for_it() -> None:
+    ranks = [ended(0, signal=15, stopped=True, stopped_for="idle", ended_at=6.0), ended(1, exit_code=1, ended_at=5.0)]
+    # Its last words were a report, so that it would not be idle any more.
+    event = appended(decide(sight(State.RUNNING, ranks, timeouts={"idle": 50}, last_progress=NOW)))
+    assert (event.reason, event.message) == (EndReason.IDLE, "it reported no progress for 50.0 s (timeouts.idle)")
+
+
 def test_cancelling_waits_for_the_ranks() -> None:
     assert decide(sight(State.CANCELLING, RUNNING)) == Stop("cancelled")
     event = appended(decide(sight(State.CANCELLING, [ended(0, signal=15, stopped=True), ended(1, exit_code=1)])))

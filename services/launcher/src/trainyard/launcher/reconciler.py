@@ -30,7 +30,6 @@ P = ParamSpec("P")
 FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
-FAULT_DELAYS = (1.0, 5.0, 30.0, 60.0)  # seconds before a job whose shepherd has failed is looked at again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
@@ -57,6 +56,7 @@ class Reconciler:
         self._shepherds: dict[str, Shepherd] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._preparing: set[str] = set()
+        self._failing: set[str] = set()
         self._untold: set[str] = set()
         """Jobs in the queue whose waiting has not been told yet."""
         self._ended: set[str] = set()
@@ -116,6 +116,8 @@ class Reconciler:
             self._herd(job)
         elif job.head.state is State.CANCELLING:
             self._admission.release(job.job_id)
+            if job.head.attempt:  # its ranks have their grace, and hold what they have until then
+                self._admission.occupy(job.job_id, self._need(job))
             self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
@@ -197,16 +199,16 @@ class Reconciler:
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
-        faults = 0
-        while not shepherd.job.head.terminal:
+        delay = 1.0
+        while True:
             try:
                 await shepherd.run()
-            except Exception:  # one job that nobody thought of must not stop all others
-                log.exception("a job cannot be brought on; trying again", job_id=job_id)
-                await asyncio.sleep(FAULT_DELAYS[min(faults, len(FAULT_DELAYS) - 1)])
-                faults += 1
-        if self._shepherds.get(job_id) is shepherd:
-            del self._shepherds[job_id]
+                break
+            except Exception as error:
+                log.error("a job cannot be handled; trying again", job_id=job_id, delay=delay, exc_info=error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 60.0)
+        self._shepherds.pop(job_id, None)
         if job_id in self._jobs:
             self._ended.add(job_id)
         shepherd.backend.forget(shepherd.job)
@@ -214,10 +216,17 @@ class Reconciler:
         self._admit()
 
     async def _fail(self, job: Job, reason: EndReason, message: str) -> None:
+        if job.job_id in self._failing:
+            return
         writer = self._writer(job)
-        # The job may move meanwhile (a cancel); an event that no longer fits is not written.
-        while not writer.job.head.terminal and writer.job.head.state in _WAITS:
-            await writer.tell(events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message))
+        self._failing.add(job.job_id)
+        failed = events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=message)
+        try:
+            # The job may move meanwhile (a cancel); an event that no longer fits is not written.
+            while writer.job.head.state in _WAITS:
+                await writer.tell(failed)
+        finally:
+            self._failing.discard(job.job_id)
         if writer.job.head.state is State.CANCELLING:
             self._touch(writer.job)
 

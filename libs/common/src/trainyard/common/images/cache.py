@@ -7,14 +7,16 @@ image beside the old one.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import json
 import platform
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,8 @@ from trainyard.common.images import uv
 from trainyard.common.images.catalogue import Recipe
 
 Progress = Callable[[str], None]
+NEVER = threading.Event()
+"""Is not set."""
 
 
 class ImageUnavailable(TrainyardError):
@@ -49,32 +53,64 @@ def find(recipe: Recipe, images: Path) -> Image | None:
     return Image(recipe.name, key_of(recipe), _python(folder)) if whole else None
 
 
-def ensure(recipe: Recipe, images: Path, progress: Progress) -> Image:
-    """The built image; builds it first where it is not there. Blocks for minutes then. Raises ImageUnavailable."""
+def ensure(recipe: Recipe, images: Path, progress: Progress, stop: threading.Event = NEVER) -> Image:
+    """The built image; builds it first where it is not there, which blocks for minutes. Setting `stop` ends a build.
+    Raises ImageUnavailable."""
     found = find(recipe, images)
     if found is not None:
         return found
-    images.mkdir(parents=True, exist_ok=True)
     folder = _folder(recipe, images)
-    with _locked(folder.with_suffix(".lock")):
-        found = find(recipe, images)
-        if found is None:
-            _build(recipe, folder, progress)
+    try:
+        images.mkdir(parents=True, exist_ok=True)
+        with _locked(folder.with_suffix(".lock")) as lock:
+            if find(recipe, images) is None:  # nobody else has built it while we waited
+                _build(recipe, folder, uv.Builder(progress, stop, lock))
+    except (uv.Failed, OSError) as error:
+        raise ImageUnavailable(f"image {recipe.name} cannot be built: {error}") from error
     return Image(recipe.name, key_of(recipe), _python(folder))
 
 
-def _build(recipe: Recipe, folder: Path, progress: Progress) -> None:
+async def obtain(recipe: Recipe, images: Path, progress: Progress) -> Image:
+    """As `ensure`, beside the event loop; cancelling it ends the build.
+
+    In a thread of its own, because a loop that ends waits for those of its pool, and this one may take an hour.
+    """
+    loop, stop = asyncio.get_running_loop(), threading.Event()
+    done: asyncio.Future[Image] = loop.create_future()
+
+    def settle(image: Image | None, error: BaseException | None) -> None:
+        if image is not None and not done.done():
+            done.set_result(image)
+        elif error is not None and not done.done():
+            done.set_exception(error)
+
+    def work() -> None:
+        image, fault = None, None
+        try:
+            image = ensure(recipe, images, progress, stop)
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            fault = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, image, fault)
+
+    threading.Thread(target=work, name=f"image {recipe.name}", daemon=True).start()
+    try:
+        return await done
+    finally:
+        stop.set()
+
+
+def _build(recipe: Recipe, folder: Path, builder: uv.Builder) -> None:
     building = folder.with_suffix(".building")
     for stale in (building, folder):  # of a builder that was killed
         shutil.rmtree(stale, ignore_errors=True)
     try:
-        uv.build(recipe, building, progress)
+        builder.build(recipe, building)
         (building / "ready.json").write_text(json.dumps({"name": recipe.name, "version": recipe.version}))
         building.replace(folder)
-    except (uv.Failed, OSError) as error:
+    finally:
         shutil.rmtree(building, ignore_errors=True)
-        raise ImageUnavailable(f"image {recipe.name} cannot be built: {error}") from error
-    progress(f"image {recipe.name} is ready")
+    builder.progress(f"image {recipe.name} is ready")
 
 
 def _folder(recipe: Recipe, images: Path) -> Path:
@@ -86,7 +122,7 @@ def _python(folder: Path) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[int]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import structlog
@@ -23,4 +22,4 @@ class ImageInterpreters:
         if image in catalogue.BUILT_IN:
             raise InvalidInput.one(f"image {image!r} holds no framework to convert with", "image")
         recipe = catalogue.read(self._catalogue, image)
-        return (await asyncio.to_thread(cache.ensure, recipe, self._images, log.info)).python
+        return (await cache.obtain(recipe, self._images, log.info)).python

@@ -1,4 +1,4 @@
-"""Images on this machine, for the reconciler: a built one at once, a missing one in a thread."""
+"""Images on this machine, for the reconciler: a built one at once, a missing one beside the event loop."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LocalImages:
 
     async def _build(self, image: str) -> Interpreter:
         recipe = catalogue.read(self._catalogue, image)
-        built = await asyncio.to_thread(cache.ensure, recipe, self._images, log.info)
+        built = await cache.obtain(recipe, self._images, log.info)
         self._built[image] = _of(built)
         return self._built[image]
 
