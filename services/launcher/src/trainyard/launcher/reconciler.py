@@ -30,6 +30,7 @@ P = ParamSpec("P")
 FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
+APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
@@ -52,6 +53,7 @@ class Reconciler:
         self._images = images
         self._admission = admission
         self._clock = clock
+        self._room = asyncio.Semaphore(APPENDS)
         self._jobs: dict[str, Job] = {}
         self._shepherds: dict[str, Shepherd] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -247,7 +249,7 @@ class Reconciler:
 
     def _writer(self, job: Job) -> Shepherd:
         backend = self._backends["noop" if job.image == "noop" else "default"]
-        return Shepherd(job, self._log, backend, self._images, self._clock)
+        return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
 
     def _need(self, job: Job) -> Need:
         return Need(0, 0) if job.image == "noop" else need_of(job.spec)

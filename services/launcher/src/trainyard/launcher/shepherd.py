@@ -43,6 +43,8 @@ class Shepherd:
     backend: Backend
     images: Images
     clock: Clock
+    room: asyncio.Semaphore
+    """Shared by all shepherds: so many appends are under way at once."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel)."""
 
@@ -145,7 +147,8 @@ class Shepherd:
         before = self.job
         token = traceparent.set(before.trace)
         try:
-            seq = await self.log.append(event, after=before.head.seq)
+            async with self.room:
+                seq = await self.log.append(event, after=before.head.seq)
         except StaleSequence:
             await self._catch_up()
             return False

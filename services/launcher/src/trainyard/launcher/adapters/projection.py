@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import sqlite3
 from typing import Any
 
 import structlog
@@ -33,6 +33,8 @@ class ActiveJobs:
             for row in store.db.execute("SELECT * FROM active")
         }
 
+        self._stored = set(self._jobs)
+
     @property
     def cursor(self) -> int:
         return self._store.cursor
@@ -49,16 +51,24 @@ class ActiveJobs:
                 touched[moved.job_id] = moved
         with self._store.transaction() as db:
             for moved in touched.values():
-                if moved.head.terminal:
-                    db.execute("DELETE FROM active WHERE job_id = ?", (moved.job_id,))
-                    self._jobs.pop(moved.job_id, None)
-                else:
-                    db.execute(
-                        "INSERT OR REPLACE INTO active VALUES (?, ?, ?)",
-                        (moved.job_id, moved.spec.model_dump_json(exclude_none=True), _rest(moved)),
-                    )
+                self._save(db, moved)
             self._store.advance(batch.last)
         return list(touched.values())
+
+    def _save(self, db: sqlite3.Connection, job: Job) -> None:
+        """The spec never changes and is most of a job; a job that began and ended within one batch is never written."""
+        known = job.job_id in self._stored
+        if job.head.terminal:
+            self._jobs.pop(job.job_id, None)
+            self._stored.discard(job.job_id)
+            if known:
+                db.execute("DELETE FROM active WHERE job_id = ?", (job.job_id,))
+        elif known:
+            db.execute("UPDATE active SET rest = ? WHERE job_id = ?", (_rest(job), job.job_id))
+        else:
+            self._stored.add(job.job_id)
+            spec = job.spec.model_dump_json(exclude_none=True)
+            db.execute("INSERT INTO active VALUES (?, ?, ?)", (job.job_id, spec, _rest(job)))
 
     def _fold(self, recorded: Recorded[Any]) -> Job | None:
         event = recorded.event
@@ -79,10 +89,10 @@ class ActiveJobs:
 
 
 def _rest(job: Job) -> str:
-    head = {**asdict(job.head), "state": job.head.state.value if job.head.state else None}
+    head = job.head
     return json.dumps(
         {
-            "head": head,
+            "head": {"state": head.state, "seq": head.seq, "attempt": head.attempt, "path": head.path},
             "owner": job.owner,
             "submitted_at": job.submitted_at,
             "image": job.image,
