@@ -20,6 +20,7 @@ from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.events import EVENTS
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.version import VERSION
+from trainyard.converter.core.report import ConversionReport
 from trainyard.job_api.adapters.http.application import document
 
 ROOT = Path(__file__).resolve().parent.parent / "contract"
@@ -49,7 +50,12 @@ def check(files: dict[str, str]) -> int:
 
 def schemas() -> dict[str, str]:
     """One self-contained schema a document that crosses a border."""
-    models: dict[str, type[BaseModel]] = {"job": JobSpec, "conversion": ConversionSpec, "answer": Answer}
+    models: dict[str, type[BaseModel]] = {
+        "job": JobSpec,
+        "conversion": ConversionSpec,
+        "conversion-report": ConversionReport,
+        "answer": Answer,
+    }
     for entity, kinds in EVENTS.items():
         models |= {f"event.{entity}.{kind}": model for kind, model in kinds.items()}
     models |= {f"command.{kind}": model for kind, model in COMMANDS.items()}

@@ -1,7 +1,4 @@
-"""One yard for the end-to-end tests that do not break it, and fresh ones for those that do.
-
-Images are built once a run: they are content-addressed, so yards may share the folder.
-"""
+"""One yard for the end-to-end tests that do not break it, and fresh ones for those that do."""
 
 from __future__ import annotations
 
@@ -14,11 +11,6 @@ from trainyard.client.sdk import Yard
 from trainyard.common.testing.yard import YardProcess
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("images")
 
 
 @pytest.fixture(scope="session")

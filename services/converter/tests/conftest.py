@@ -1,17 +1,198 @@
-"""A PyTorch image for tests that need one: built once a run by the project's own cache, from its own recipe."""
+"""A small ONNX model made by hand, an exporter that gives it, and servers for it."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
-from trainyard.common.images import cache, catalogue
+from trainyard.common import ids
+from trainyard.common.clock import SystemClock
+from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
+from trainyard.common.contract.events import ConversionRequested
+from trainyard.common.errors import Retryable, TrainyardError
+from trainyard.common.loopback import free_port
+from trainyard.converter.adapters import repository
+from trainyard.converter.conversion import Tools
+from trainyard.converter.core import triton
+from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.ladder import Rung
+from trainyard.converter.core.triton import Tensor
+from trainyard.converter.ports import Exported, ExportFault, ExportRequest, ModelFault
+from trainyard.converter.serving.models import Repository
 
-ROOT = Path(__file__).resolve().parents[3]
+
+def affine(path: Path, batch: str | int = "batch") -> Path:
+    """y = 2·x + 1 on float32 [batch, 3], and its twin z of the same values as float64."""
+    nodes = [
+        helper.make_node("Mul", ["x", "two"], ["doubled"]),
+        helper.make_node("Add", ["doubled", "one"], ["y"]),
+        helper.make_node("Cast", ["y"], ["z"], to=TensorProto.DOUBLE),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "affine",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3])],
+        [
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 3]),
+            helper.make_tensor_value_info("z", TensorProto.DOUBLE, [batch, 3]),
+        ],
+        [
+            helper.make_tensor("two", TensorProto.FLOAT, [], [2.0]),
+            helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
+        ],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
 
 
-@pytest.fixture(scope="session")
-def torch_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    recipe = catalogue.read(ROOT / "deploy" / "images", "pytorch-cpu")
-    return cache.ensure(recipe, tmp_path_factory.mktemp("images"), lambda _: None).python
+def affine_config(name: str = "affine", max_batch: int = 4) -> triton.ModelConfig:
+    return triton.configure(
+        name,
+        [Tensor("x", "float32", (-1, 3))],
+        [Tensor("y", "float32", (-1, 3)), Tensor("z", "float64", (-1, 3))],
+        max_batch=max_batch,
+        labels=("low", "middle", "high"),
+    )
+
+
+class AffineExporter:
+    """An exporter whose model is y = 2·x + 1. `acts` says how each call goes; the last one goes on for ever."""
+
+    def __init__(self) -> None:
+        self.acts: list[str] = ["right"]
+        self.rungs: list[Rung] = []
+
+    async def export(self, request: ExportRequest) -> Exported:
+        self.rungs.append(request.rung)
+        act = self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
+        match act:
+            case "model":
+                raise ModelFault("the weights do not fit the model")
+            case "export":
+                raise ExportFault(f"operator aten.strange is not known to {request.rung.exporter}")
+            case "machine":
+                raise Retryable("the disk is full", delay=0.01)
+            case "bug":
+                raise ZeroDivisionError("nobody thought of this")
+        request.folder.mkdir(parents=True, exist_ok=True)
+        references = {}
+        for case, inputs in request.cases.items():
+            y = np.float32(2) * inputs["x"].astype(np.float32) + np.float32(1 if act != "wrong" else 1.5)
+            references[case] = {"y": y, "z": y.astype(np.float64)}
+        model = affine(request.folder / "model.onnx", batch=2 if act == "fixed" else "batch")
+        return Exported(model, references, ("y", "z"), 0, "numpy", "none")
+
+
+class InProcessServing:
+    """The embedded server's models without its socket. `skew` is added to what it answers."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+        self.refusal: TrainyardError | None = None
+
+    async def ask(self, folder: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
+        if self.refusal is not None:
+            raise self.refusal
+        outputs = Repository(folder).load(name).infer(inputs)
+        return "here", "in-process 1", {key: value + value.dtype.type(self.skew) for key, value in outputs.items()}
+
+
+@pytest.fixture
+def exporter() -> AffineExporter:
+    return AffineExporter()
+
+
+@pytest.fixture
+def server() -> InProcessServing:
+    return InProcessServing()
+
+
+@pytest.fixture
+def tools(tmp_path: Path, exporter: AffineExporter, server: InProcessServing) -> Tools:
+    return Tools(exporter, server, SystemClock(), tmp_path / "state")
+
+
+@pytest.fixture
+def request_affine(tmp_path: Path) -> Callable[..., ConversionRequested]:
+    """A request for the affine model; keywords change its `convert:` block."""
+    artifacts = tmp_path / "output"
+    artifacts.mkdir()
+    np.savez(artifacts / "samples.npz", x=np.linspace(-1, 1, 15, dtype=np.float32).reshape(5, 3), labels=np.arange(5))
+
+    def make(**changes: Any) -> ConversionRequested:
+        block = {
+            "name": "affine",
+            "model": "model:build",
+            "inputs": [{"name": "x", "shape": ["batch", 3]}],
+            "samples": "samples.npz",
+            "batch_sizes": [1, 2, 5],
+            "labels": ["low", "middle", "high"],
+            **changes,
+        }
+        spec = ConversionSpec(
+            workdir=str(tmp_path), artifacts=str(artifacts), convert=ConvertSpec.model_validate(block)
+        )
+        return ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec)
+
+    return make
+
+
+@pytest.fixture
+def add_affine(tmp_path: Path) -> Callable[..., int]:
+    """Adds the model `affine` to a repository, as its next version."""
+    file = affine(tmp_path / "affine.onnx")
+    return lambda folder, name="affine": repository.write(folder, affine_config(name), file)
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """`python -m trainyard.converter.serving` on a free port; `host:port`."""
+    endpoint = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "trainyard.converter.serving", "--repository", str(folder), *options]
+    process = subprocess.Popen([*command, "--port", endpoint.rpartition(":")[2]])
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            assert process.poll() is None, "the server has ended"
+            try:
+                urllib.request.urlopen(f"http://{endpoint}/v2/health/live", timeout=5).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline, "the server is not up"
+                time.sleep(0.05)
+        yield endpoint
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Starts servers that end with the test."""
+    with ExitStack() as stack:
+        yield lambda folder, *options: stack.enter_context(serving(folder, *options))
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with `affine` (two versions), and `broken`, whose model is no ONNX."""
+    folder = tmp_path_factory.mktemp("repository")
+    model = affine(folder.parent / "affine.onnx")
+    for _ in range(2):
+        repository.write(folder, affine_config(), model)
+    nonsense = folder.parent / "nonsense"
+    nonsense.write_bytes(b"nonsense")
+    repository.write(folder, affine_config("broken"), nonsense)
+    with serving(folder) as address:
+        yield address

@@ -1,202 +1,180 @@
-"""Whole conversions in the real image: what works is proven, what does not is refused with its cause."""
+"""A conversion from request to proof, with an exporter that can fail in every way; everything else is real."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from trainyard.common import ids
-from trainyard.common.clock import SystemClock
-from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.events import ConversionRequested
-from trainyard.common.contract.explain import validate
-from trainyard.converter.adapters.sandbox import Limits
-from trainyard.converter.adapters.serving_check import TritonServingCheck
-from trainyard.converter.adapters.torch_exporter import TorchExporter
-from trainyard.converter.conversion import ConversionFault, Tools, convert
+from trainyard.common.errors import Retryable, TrainyardError
+from trainyard.converter.conversion import ConversionFault, Proven, Tools, convert
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
-
-MODELS = '''
-import torch
-from torch import nn
-
-class Small(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 3))
-    def forward(self, x):
-        return self.body(x)
-
-def small():
-    return Small()
-
-class BatchBaked(nn.Module):
-    """`where` on a mask built for the example's batch: right for that batch alone."""
-    def forward(self, x):
-        mask = torch.zeros(2, 4, dtype=torch.bool)
-        return torch.where(mask[: x.shape[0]] if x.shape[0] <= 2 else mask.repeat(16, 1)[: x.shape[0]], 0.0, x)
-
-class Unused(nn.Module):
-    def forward(self, x, y):
-        return x * 2
-
-class Twice(nn.Module):
-    def forward(self, x):
-        out = x + 1
-        return out, out
-
-class Table(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(20, 40)
-    def forward(self, x):
-        return self.table(x)
-
-def not_a_module():
-    return 5
-
-def fails():
-    raise ValueError("no such file: secret.bin")
-
-class Eats(nn.Module):
-    def forward(self, x):
-        kept = [torch.ones(64, 1024, 1024) for _ in range(64)]
-        return x + kept[0][0, 0, 0]
-'''
-
-Convert = Callable[..., Awaitable[tuple[Any, Path]]]
+Make = Callable[..., ConversionRequested]
 
 
-@pytest.fixture(scope="module")
-def workdir(tmp_path_factory: pytest.TempPathFactory, torch_python: Path) -> Path:
-    folder = tmp_path_factory.mktemp("work")
-    (folder / "zoo.py").write_text(MODELS)
-    script = (
-        "import torch, zoo\n"
-        "for name in ('Small', 'BatchBaked', 'Unused', 'Twice', 'Table', 'Eats'):\n"
-        "    torch.manual_seed(1); torch.save(getattr(zoo, name)().state_dict(), f'{name}.pt')\n"
-        "torch.save(zoo.Small(), 'pickled.pt')\n"
-    )
-    subprocess.run([torch_python, "-c", script], cwd=folder, check=True)
-    return folder
+async def run(request: ConversionRequested, tools: Tools, told: list[tuple[str, float]] | None = None) -> Proven:
+    async def tell(step: str, message: str, fraction: float) -> None:
+        assert message
+        if told is not None:
+            told.append((step, fraction))
+
+    return await convert(request, tools, tell)
 
 
-@pytest.fixture
-def run(workdir: Path, torch_python: Path, tmp_path: Path) -> Convert:
-    async def python(_: str) -> Path:
-        return torch_python
-
-    async def go(model: str, weights: str, *, limits: Limits | None = None, **changes: Any) -> tuple[Any, Path]:
-        document = {
-            "workdir": str(workdir),
-            "artifacts": str(workdir),
-            "convert": {
-                "name": "m",
-                "model": model,
-                "weights": weights,
-                "inputs": [{"name": "x", "shape": ["batch", 4]}],
-                "batch_sizes": [1, 2, 5],
-                **changes,
-            },
-        }
-        request = ConversionRequested(conversion_id=ids.new_conversion_id(), spec=validate(ConversionSpec, document))
-        tools = Tools(TorchExporter(python, limits), TritonServingCheck(), SystemClock(), tmp_path)
-
-        async def tell(step: str, message: str, fraction: float) -> None:
-            assert 0 <= fraction <= 1
-
-        return await convert(request, tools, tell)
-
-    return go
-
-
-async def test_a_small_network(run: Convert, workdir: Path) -> None:
-    random = np.random.default_rng(0)
-    np.savez(workdir / "samples.npz", x=random.normal(size=(9, 4)).astype(np.float32), labels=np.arange(9) % 3)
-    report, folder = await run("zoo:small", "Small.pt", samples="samples.npz", labels=["a", "b", "c"])
-    assert report.verdict == "proven"
-    assert report.max_abs_error is not None
-    assert report.max_abs_error < 1e-5
-    assert report.opset == 20
-    assert report.inputs[0]["shape"] == (-1, 4) or report.inputs[0]["shape"] == [-1, 4]
-    assert {item["case"] for item in report.comparisons} >= {"samples, batch 1", "random, batch 5", "zeros, batch 2"}
-    assert report.served is not None
-    assert report.served.predicted == report.served.reference
-    assert report.served.predicted in {"a", "b", "c"}
-    assert "training mode" in " ".join(report.notes)
-    assert "without network" in report.sandbox or "cannot be cut" in report.sandbox
-    stored = json.loads((folder / "report.json").read_text())
-    assert stored["verdict"] == "proven"
-    assert "<script" not in (folder / "report.html").read_text()
-    assert (folder / "triton" / "m" / "1" / "model.onnx").exists()
-    assert not list(folder.glob("rung-*"))
-
-
-async def test_an_unused_input_is_noted(run: Convert) -> None:
-    inputs = [{"name": "x", "shape": ["batch", 4]}, {"name": "y", "shape": ["batch", 4]}]
-    report, _ = await run("zoo:Unused", "Unused.pt", inputs=inputs)
-    assert report.verdict == "proven"
-    assert [item["name"] for item in report.inputs] == ["x"] or "y" in [item["name"] for item in report.inputs]
-
-
-async def test_the_same_tensor_twice_has_two_names(run: Convert) -> None:
-    report, _ = await run("zoo:Twice", "Twice.pt", outputs=[{"name": "one"}, {"name": "two"}])
-    assert [item["name"] for item in report.outputs] == ["one", "two"]
-
-
-async def test_a_table_keeps_its_width(run: Convert) -> None:
-    report, _ = await run("zoo:Table", "Table.pt", inputs=[{"name": "x", "dtype": "int64", "shape": ["batch", 4]}])
-    assert list(report.outputs[0]["shape"]) == [-1, 4, 40]
-
-
-async def test_a_model_that_is_right_for_one_batch_alone_is_refused(run: Convert) -> None:
+async def fails(request: ConversionRequested, tools: Tools) -> tuple[ConversionFault, dict[str, Any]]:
     with pytest.raises(ConversionFault) as caught:
-        await run("zoo:BatchBaked", "BatchBaked.pt")
-    assert caught.value.reason in {"export", "numbers"}
-    assert caught.value.report is not None
-    report = json.loads((caught.value.report / "report.json").read_text())
+        await run(request, tools)
+    fault = caught.value
+    assert fault.report is not None
+    report: dict[str, Any] = json.loads((fault.report / "report.json").read_text())
     assert report["verdict"] == "failed"
-    assert not any(step["passed"] for step in report["steps"])
+    assert report["summary"] == str(fault)
+    assert str(fault)[:20] in (fault.report / "report.html").read_text().replace("&#39;", "'")
+    assert not (fault.report / "model.onnx").exists() or fault.reason in {"serving", "model"}
+    return fault, report
+
+
+async def test_a_proven_model_and_what_lies_in_its_folder(request_affine: Make, tools: Tools) -> None:
+    told: list[tuple[str, float]] = []
+    request = request_affine()
+    proven = await run(request, tools, told)
+    report = proven.report
+    assert report.verdict == "proven"
+    assert report.summary == "equal on 9 inputs at batch sizes 1, 2, 5"
+    assert len(report.comparisons) == 9 * 2
+    assert report.max_abs_error == 0.0
+    assert report.opset == 17
+    assert report.operators == {"Mul": 1, "Add": 1, "Cast": 1}
+    assert proven.config is not None
+    assert proven.config.max_batch_size == 5
+    assert [step for step, _ in told] == ["prepare", "export", "verify", "triton", "serve", "report"]
+    assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
+    assert proven.folder == tools.state / "conversions" / request.conversion_id
+    assert [file.path for file in report.files] == [
+        "model.onnx", "triton/affine/1/model.onnx", "triton/affine/config.pbtxt", "triton/affine/labels.txt"
+    ]  # fmt: skip
+    assert list((tools.state / "conversions").iterdir()) == [proven.folder]  # no scratch is left
+
+
+async def test_the_served_sample_has_its_label(request_affine: Make, tools: Tools) -> None:
+    served = (await run(request_affine(), tools)).report.served
+    assert served is not None
+    assert (served.label, served.predicted, served.reference) == ("low", "high", "high")
+    assert served.passed
+
+
+async def test_the_page_escapes_what_a_person_wrote(request_affine: Make, tools: Tools) -> None:
+    proven = await run(request_affine(labels=["<script>alert(1)</script>", "b", "c"]), tools)
+    page = (proven.folder / "report.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "proven" in page
+
+
+async def test_the_next_rung_is_tried_and_both_are_told(request_affine: Make, tools: Tools, exporter: Any) -> None:
+    exporter.acts = ["export", "wrong", "right"]
+    proven = await run(request_affine(), tools)
+    steps = proven.report.steps
+    assert [(step.name, step.passed) for step in steps] == [
+        ("dynamo exporter, opset 20", False),
+        ("dynamo exporter, opset 18", False),
+        ("torchscript exporter, opset 17", True),
+        ("serve", True),
+    ]
+    assert "operator aten.strange is not known to dynamo" in steps[0].message
+    assert "elements differ by more than allowed" in steps[1].message
+    assert proven.report.exporter == "torchscript"
+    assert not any(not item["passed"] for item in proven.report.comparisons)
 
 
 @pytest.mark.parametrize(
-    ("model", "weights", "changes", "says"),
+    ("act", "reason", "words"),
     [
-        ("zoo:nothing", "Small.pt", {}, "cannot be imported"),
-        ("nowhere:small", "Small.pt", {}, "No module named 'nowhere'"),
-        ("zoo:not_a_module", "Small.pt", {}, "gave a int, a torch.nn.Module is needed"),
-        ("zoo:fails", "Small.pt", {}, "ValueError: no such file: secret.bin (zoo.py:"),
-        ("zoo:small", "missing.pt", {}, "there are no weights at"),
-        ("zoo:small", "zoo.py", {}, "not only tensors"),
-        ("zoo:small", "pickled.pt", {}, "holds Python objects, not only tensors"),
-        ("zoo:small", "Table.pt", {}, "do not fit the model"),
-        ("zoo:small", "Small.pt", {"inputs": [{"name": "x", "shape": ["batch", 5]}]}, "fails on its declared inputs"),
-        ("zoo:small", "Small.pt", {"outputs": [{"name": "a"}, {"name": "b"}]}, "names 2 outputs, the model gives 1"),
-        ("zoo:small", "Small.pt", {"samples": "none.npz"}, "there are no samples"),
-        ("zoo:small", "Small.pt", {"samples": "zoo.py"}, "cannot be read as .npz"),
+        ("export", "export", "the model cannot be exported: operator aten.strange is not known to dynamo; operator"),
+        ("wrong", "numbers", "the numbers differ: random, batch 1, output y: 3 of 3 elements differ"),
+        ("fixed", "export", "the model cannot be exported: the batch of x became a constant"),
+        ("model", "model", "the weights do not fit the model"),
     ],
 )
-async def test_mistakes_are_told_in_words(run: Convert, model: str, weights: str, changes: Any, says: str) -> None:
-    with pytest.raises(ConversionFault) as caught:
-        await run(model, weights, **changes)
-    assert caught.value.reason == "model"
-    assert says in str(caught.value)
-    assert caught.value.report is not None
-    assert (caught.value.report / "report.html").exists()
+async def test_what_ends_a_conversion(
+    request_affine: Make, tools: Tools, exporter: Any, act: str, reason: str, words: str
+) -> None:
+    exporter.acts = [act]
+    fault, report = await fails(request_affine(), tools)
+    assert fault.reason == reason
+    assert str(fault).startswith(words)
+    assert report["served"] is None
+    assert not (fault.report / "triton").exists()  # type: ignore[operator]
+    assert len(exporter.rungs) == (1 if act == "model" else 3)
 
 
-async def test_a_model_that_eats_memory_is_ended(run: Convert) -> None:
-    with pytest.raises(ConversionFault, match=r"more than 1\.0 GiB of memory|declared inputs"):
-        await run("zoo:Eats", "Eats.pt", limits=Limits(memory=2**30))
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"samples": "none.npz"}, "there are no samples at"),
+        ({"samples": "text.npz"}, "cannot be read as .npz"),
+        ({"samples": "lone.npy"}, "holds one array without a name, .npz is needed"),
+        ({"samples": "half.npz"}, "cannot be read as .npz"),
+        ({"samples": "pickle.npz"}, "cannot be read as .npz"),
+        ({"inputs": [{"name": "x", "shape": ["batch", 4]}]}, "have shape [5, 3], declared is ['batch', 4]"),
+        ({"inputs": [{"name": "x", "shape": ["batch", 3]}] * 2}, "convert.inputs: 'x' is there twice"),
+        ({"opset": 25}, "convert.opset: the runtime takes opset 20 at most"),
+        ({"labels": ["a", "b"]}, "convert.labels: there are 2 labels, but 3 classes in output 'y'"),
+    ],
+)
+async def test_what_the_user_has_to_mend(
+    tmp_path: Path, request_affine: Make, tools: Tools, changes: dict[str, Any], words: str
+) -> None:
+    request = request_affine(**changes)
+    (tmp_path / "output" / "text.npz").write_text("no archive")
+    (tmp_path / "output" / "half.npz").write_bytes((tmp_path / "output" / "samples.npz").read_bytes()[:300])
+    np.save(tmp_path / "output" / "lone.npy", np.zeros(3))
+    np.savez(tmp_path / "output" / "pickle.npz", x=np.array([{"code": 1}], object))
+    fault, _ = await fails(request, tools)
+    assert fault.reason == "model"
+    assert words in str(fault)
 
 
-async def test_a_model_that_takes_too_long_is_ended(run: Convert) -> None:
-    with pytest.raises(ConversionFault, match=r"longer than 0\.1 s"):
-        await run("zoo:small", "Small.pt", limits=Limits(seconds=0.1))
+async def test_onnx_alone_needs_no_server(request_affine: Make, tools: Tools, server: Any) -> None:
+    server.refusal = TrainyardError("nobody should ask")
+    proven = await run(request_affine(to=["onnx"]), tools)
+    assert proven.config is None
+    assert proven.report.served is None
+    assert (proven.folder / "model.onnx").exists()
+    assert not (proven.folder / "triton").exists()
+
+
+async def test_without_samples_the_report_says_so(request_affine: Make, tools: Tools) -> None:
+    report = (await run(request_affine(samples=None), tools)).report
+    assert report.notes == ["no samples were given: the proof rests on generated inputs"]
+    assert report.served is not None
+    assert report.served.label is None
+
+
+async def test_a_server_that_refuses_or_answers_otherwise_fails_it(
+    request_affine: Make, tools: Tools, server: Any
+) -> None:
+    server.refusal = TrainyardError("the server at x refuses the model: no backend")
+    fault, _ = await fails(request_affine(), tools)
+    assert (fault.reason, str(fault)) == ("serving", "the server at x refuses the model: no backend")
+    server.refusal, server.skew = None, 0.5
+    fault, report = await fails(request_affine(), tools)
+    assert str(fault).startswith("the server answers other numbers: 3 of 3 elements differ")
+    assert report["served"]["passed"] is False
+
+
+async def test_trouble_of_the_machine_leaves_the_way_free_for_the_next_try(
+    request_affine: Make, tools: Tools, exporter: Any
+) -> None:
+    exporter.acts = ["machine", "right"]
+    request = request_affine()
+    with pytest.raises(Retryable, match="the disk is full"):
+        await run(request, tools)
+    assert not (tools.state / "conversions" / request.conversion_id).exists()
+    assert (await run(request, tools)).report.verdict == "proven"
+    assert [item.name for item in (tools.state / "conversions").iterdir()] == [request.conversion_id]

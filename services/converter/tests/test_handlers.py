@@ -1,7 +1,9 @@
-"""From events to a conversion and back: requested once, carried out once, ended once."""
+"""The converter's side of the log: what is asked once is done once, whatever dies in between, and always ends."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,98 +11,182 @@ import pytest
 
 from trainyard.common import ids
 from trainyard.common.bus.memory import MemoryBus
-from trainyard.common.clock import SystemClock
-from trainyard.common.contract import events
+from trainyard.common.bus.port import EventLog
 from trainyard.common.contract.codec import Recorded
-from trainyard.common.errors import Retryable
-from trainyard.common.testing.builders import spec
+from trainyard.common.contract.events import (
+    ConversionRequested,
+    ConversionSucceeded,
+    Event,
+    JobResolved,
+    JobSucceeded,
+    Resolution,
+)
+from trainyard.common.errors import StaleSequence, Unavailable
+from trainyard.common.testing import builders
 from trainyard.converter.conversion import Tools
-from trainyard.converter.handlers import Converter, on_job_succeeded, on_requested
-from trainyard.converter.ports import ModelFault
+from trainyard.converter.handlers import LAST_ATTEMPT, Converter, on_job_succeeded, on_requested
 
-BLOCK = {"model": "m:f", "inputs": [{"name": "x", "shape": ["batch", 2]}]}
-
-
-class Refusing:
-    """An exporter whose machine, or whose model, is at fault."""
-
-    def __init__(self, fault: Exception) -> None:
-        self.fault = fault
-        self.calls = 0
-
-    async def export(self, request: Any) -> Any:
-        self.calls += 1
-        raise self.fault
+Make = Callable[..., ConversionRequested]
+CONVERT = {"model": "model:build", "inputs": [{"name": "x", "shape": ["batch", 3]}]}
 
 
-def converter(bus: MemoryBus, state: Path, fault: Exception) -> Converter:
-    tools = Tools(Refusing(fault), None, SystemClock(), state)  # type: ignore[arg-type] # serving is never reached
-    return Converter(bus, tools)
+async def succeeded(bus: MemoryBus, outputs: str | None = "/out", **changes: Any) -> Recorded[JobSucceeded]:
+    """A job that has been resolved and has succeeded, as the log tells it."""
+    submitted = builders.submitted(workdir="/work", **changes)
+    resolved = JobResolved(
+        job_id=submitted.job_id, spec=submitted.spec, owner="ann", resolution=Resolution(image="pytorch-cpu")
+    )
+    last = await bus.append(submitted, after=0)
+    last = await bus.append(resolved, after=last)
+    event = JobSucceeded(job_id=submitted.job_id, outputs=outputs)
+    return Recorded(await bus.append(event, after=last), event, "id", "source", "")
 
 
-async def succeeded(bus: MemoryBus, **changes: Any) -> Recorded[Any]:
-    job, made = ids.new_job_id(), spec(**changes)
-    seq = await bus.append(events.JobSubmitted(job_id=job, spec=made, owner="ann"), after=0)
-    for event in (
-        events.JobResolved(job_id=job, spec=made, owner="ann", resolution=events.Resolution(image="pytorch-cpu")),
-        events.JobStarting(job_id=job, backend="local", node="n"),
-        events.JobRunning(job_id=job),
-        events.JobSucceeded(job_id=job, outputs="/out"),
-    ):
-        seq = await bus.append(event, after=seq)
-    return (await bus.latest("job", job))[-1]
+async def events(bus: EventLog, conversion_id: str) -> list[Event]:
+    return [item.event async for item in bus.history("conversion", conversion_id)]
 
 
-async def kinds(bus: MemoryBus, conversion_id: str) -> list[str]:
-    return [item.event.kind async for item in bus.history("conversion", conversion_id)]
+async def test_a_job_with_a_convert_block_asks_for_its_conversion_once(memory_bus: MemoryBus, tools: Tools) -> None:
+    job = await succeeded(memory_bus, convert=CONVERT)
+    converter = Converter(memory_bus, tools)
+    await on_job_succeeded(converter, job)
+    await on_job_succeeded(converter, job)
+    (request,) = await events(memory_bus, ids.derived("conversion", job.event.job_id))
+    assert isinstance(request, ConversionRequested)
+    assert (request.job_id, request.owner) == (job.event.job_id, "ann")
+    spec = request.spec
+    assert (spec.image, spec.workdir, spec.artifacts) == ("pytorch-cpu", "/work", "/out")
+    assert spec.convert.name == "a-job"  # the job's, where the block has none
 
 
-async def test_a_jobs_block_becomes_one_request(memory_bus: MemoryBus, tmp_path: Path) -> None:
-    made = converter(memory_bus, tmp_path, ModelFault("x"))
-    recorded = await succeeded(memory_bus, convert=BLOCK, workdir="/work")
-    for _ in range(3):
-        await on_job_succeeded(made, recorded)
-    conversion_id = ids.derived("conversion", recorded.event.job_id)
-    assert await kinds(memory_bus, conversion_id) == ["requested"]
-    request = (await memory_bus.latest("conversion", conversion_id))[0].event
-    assert (request.owner, request.spec.workdir, request.spec.artifacts) == ("ann", "/work", "/out")
-    assert (request.spec.image, request.spec.convert.name) == ("pytorch-cpu", "a-job")
+@pytest.mark.parametrize("changes", [{}, {"convert": CONVERT, "outputs": None}])
+async def test_other_jobs_ask_for_nothing(memory_bus: MemoryBus, tools: Tools, changes: dict[str, Any]) -> None:
+    job = await succeeded(memory_bus, **changes)
+    await on_job_succeeded(Converter(memory_bus, tools), job)
+    assert await events(memory_bus, ids.derived("conversion", job.event.job_id)) == []
 
 
-async def test_a_job_without_a_block_asks_for_nothing(memory_bus: MemoryBus, tmp_path: Path) -> None:
-    recorded = await succeeded(memory_bus)
-    await on_job_succeeded(converter(memory_bus, tmp_path, ModelFault("x")), recorded)
-    assert await kinds(memory_bus, ids.derived("conversion", recorded.event.job_id)) == []
+async def asked(bus: MemoryBus, request: ConversionRequested) -> Recorded[ConversionRequested]:
+    return Recorded(await bus.append(request, after=0), request, "id", "source", "")
 
 
-async def request(bus: MemoryBus, made: Converter) -> Recorded[Any]:
-    recorded = await succeeded(bus, convert=BLOCK, workdir="/work")
-    await on_job_succeeded(made, recorded)
-    return (await bus.latest("conversion", ids.derived("conversion", recorded.event.job_id)))[0]
+def there(path: str | None) -> bool:
+    return path is not None and Path(path).is_file()
 
 
-async def test_a_users_fault_ends_it_with_a_report(memory_bus: MemoryBus, tmp_path: Path) -> None:
-    made = converter(memory_bus, tmp_path, ModelFault("the weights do not fit"))
-    recorded = await request(memory_bus, made)
-    await on_requested(made, recorded)
-    last = (await memory_bus.latest("conversion", recorded.event.conversion_id))[-1].event
-    assert (last.kind, last.reason, last.message) == ("failed", "model", "the weights do not fit")
-    assert Path(last.report).exists()
-    calls = made.tools.exporter.calls  # type: ignore[attr-defined]
-    await on_requested(made, recorded)  # delivered again: it has ended
-    assert made.tools.exporter.calls == calls  # type: ignore[attr-defined]
+def versions(tools: Tools) -> list[str]:
+    return sorted(item.name for item in (tools.state / "models" / "affine").iterdir() if item.is_dir())
 
 
-async def test_the_machines_fault_is_tried_again_in_a_new_attempt(memory_bus: MemoryBus, tmp_path: Path) -> None:
-    made = converter(memory_bus, tmp_path, Retryable("no memory left"))
-    recorded = await request(memory_bus, made)
+async def test_a_request_is_carried_out_once(memory_bus: MemoryBus, tools: Tools, request_affine: Make) -> None:
+    request = await asked(memory_bus, request_affine())
+    converter = Converter(memory_bus, tools)
+    await on_requested(converter, request)
+    await on_requested(converter, request)
+    kinds = [event.kind for event in await events(memory_bus, request.event.conversion_id)]
+    assert kinds == ["requested", *["progress"] * 6, "succeeded"]
+    done = (await events(memory_bus, request.event.conversion_id))[-1]
+    assert isinstance(done, ConversionSucceeded)
+    assert there(done.onnx)
+    assert there(done.report)
+    assert (done.name, done.batch_sizes, done.served["predicted"]) == ("affine", (1, 2, 5), "high")
+    assert versions(tools) == ["1"]
+
+
+async def test_a_second_model_of_the_name_is_a_second_version(
+    memory_bus: MemoryBus, tools: Tools, request_affine: Make
+) -> None:
     for _ in range(2):
-        with pytest.raises(Retryable):
-            await on_requested(made, recorded)
-    attempts = {
-        item.event.attempt
-        async for item in memory_bus.history("conversion", recorded.event.conversion_id)
-        if item.event.kind == "progress"
-    }
-    assert attempts == {1, 2}
-    assert "failed" not in await kinds(memory_bus, recorded.event.conversion_id)
+        await on_requested(Converter(memory_bus, tools), await asked(memory_bus, request_affine()))
+    assert versions(tools) == ["1", "2"]
+
+
+async def test_a_failure_is_an_event_with_a_report(
+    memory_bus: MemoryBus, tools: Tools, exporter: Any, request_affine: Make
+) -> None:
+    exporter.acts = ["wrong"]
+    request = await asked(memory_bus, request_affine())
+    await on_requested(Converter(memory_bus, tools), request)
+    failed: Any = (await events(memory_bus, request.event.conversion_id))[-1]
+    assert (failed.kind, failed.reason) == ("failed", "numbers")
+    assert there(failed.report)
+    assert not (tools.state / "models").exists()
+
+
+class Forgetful:
+    """A log that fails once at an event of this kind: before it is stored, or after."""
+
+    def __init__(self, bus: MemoryBus, kind: str, *, stored: bool) -> None:
+        self._bus, self._kind, self._stored = bus, kind, stored
+
+    async def append(self, event: Event, *, after: int) -> int:
+        if event.kind == self._kind:
+            self._kind = ""
+            if self._stored:
+                await self._bus.append(event, after=after)
+            raise Unavailable("nats-server does not answer")
+        return await self._bus.append(event, after=after)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bus, name)
+
+
+@pytest.mark.parametrize("kind", ["progress", "succeeded"])
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_crash_anywhere_ends_in_one_result(
+    memory_bus: MemoryBus, tools: Tools, request_affine: Make, kind: str, stored: bool
+) -> None:
+    request = await asked(memory_bus, request_affine())
+    log: Any = Forgetful(memory_bus, kind, stored=stored)
+    with pytest.raises(Unavailable):
+        await on_requested(Converter(log, tools), request)
+    await on_requested(Converter(log, tools), request)
+    kinds = [event.kind for event in await events(memory_bus, request.event.conversion_id)]
+    assert kinds.count("succeeded") == 1
+    assert kinds[-1] == "succeeded"
+    assert versions(tools) == ["1"]
+    assert [item.name for item in (tools.state / "conversions").iterdir()] == [request.event.conversion_id]
+
+
+@pytest.mark.parametrize(("act", "words"), [("machine", "the disk is full"), ("bug", "nobody thought of this")])
+async def test_what_the_machine_prevents_for_good_ends_too(
+    memory_bus: MemoryBus, tools: Tools, exporter: Any, request_affine: Make, act: str, words: str
+) -> None:
+    exporter.acts = [act]
+    request = await asked(memory_bus, request_affine())
+    converter = Converter(memory_bus, tools)
+    for _ in range(LAST_ATTEMPT - 1):
+        with pytest.raises(Exception, match=words):
+            await on_requested(converter, request)
+    await on_requested(converter, request)
+    failed: Any = (await events(memory_bus, request.event.conversion_id))[-1]
+    assert (failed.kind, failed.reason) == ("failed", "machine")
+    assert failed.message == f"given up after {LAST_ATTEMPT} attempts: {words}"
+
+
+class Overtaken(Forgetful):
+    """At the first event of this kind another converter carries out the whole request in between."""
+
+    def __init__(self, bus: MemoryBus, kind: str, other: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(bus, "", stored=False)
+        self._at, self._other = kind, other
+
+    async def append(self, event: Event, *, after: int) -> int:
+        if event.kind == self._at:
+            self._at = ""
+            await self._other()
+        return await super().append(event, after=after)
+
+
+@pytest.mark.parametrize("kind", ["progress", "succeeded"])
+async def test_of_two_converters_one_has_the_last_word(
+    memory_bus: MemoryBus, tools: Tools, request_affine: Make, kind: str
+) -> None:
+    request = await asked(memory_bus, request_affine())
+    log: Any = Overtaken(memory_bus, kind, lambda: on_requested(Converter(memory_bus, tools), request))
+    with suppress(StaleSequence):  # the bus delivers again; the same end of both is no conflict
+        await on_requested(Converter(log, tools), request)
+    kinds = [event.kind for event in await events(memory_bus, request.event.conversion_id)]
+    assert kinds[-1] == "succeeded"
+    assert kinds.count("succeeded") == 1
+    assert versions(tools) == ["1"]

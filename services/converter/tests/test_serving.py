@@ -1,154 +1,159 @@
-"""The embedded model server against the real tritonclient, and against requests that no client would send."""
+"""The embedded server as `tritonclient` sees it: the whole protocol over a real socket."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
-import onnx
 import pytest
-import tritonclient.http.aio as triton
-from onnx import TensorProto, helper
+import tritonclient.http as triton
 from tritonclient.utils import InferenceServerException
-
-from trainyard.common.loopback import free_port
-from trainyard.converter.adapters import repository
-from trainyard.converter.core.triton import Tensor, configure
 
 pytestmark = pytest.mark.integration
 
 
-def doubling(path: Path) -> None:
-    """y = 2·x + 1 with a free batch."""
-    graph = helper.make_graph(
-        [helper.make_node("Mul", ["x", "two"], ["t"]), helper.make_node("Add", ["t", "one"], ["y"])],
-        "double",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])],
-        [
-            helper.make_tensor("two", TensorProto.FLOAT, [], [2.0]),
-            helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
-        ],
-    )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("models")
-    doubling(folder / "model.onnx")
-    x, y = Tensor("x", "float32", (-1, 3)), Tensor("y", "float32", (-1, 3))
-    config = configure("double", [x], [y], largest_batch=4, labels=["a", "b", "c"])
-    repository.write(folder / "repository", config, folder / "model.onnx")
-    broken = folder / "repository" / "broken"
-    broken.mkdir()
-    (broken / "config.pbtxt").write_text("name: 5 5")
-    port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "trainyard.converter.serving",
-        "--repository",
-        str(folder / "repository"),
-        "--port",
-        str(port),
+def client(endpoint: str) -> Iterator[triton.InferenceServerClient]:
+    connected = triton.InferenceServerClient(endpoint)
+    yield connected
+    connected.close()
+
+
+def tensor(array: np.ndarray[Any, Any], name: str = "x", datatype: str = "FP32", binary: bool = True) -> Any:
+    made = triton.InferInput(name, list(array.shape), datatype)
+    made.set_data_from_numpy(array, binary_data=binary)
+    return made
+
+
+X = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, 100.0]], np.float32)
+
+
+@pytest.mark.parametrize("binary_in", [True, False])
+@pytest.mark.parametrize("binary_out", [True, False])
+def test_tensors_travel_as_json_and_in_binary(
+    client: triton.InferenceServerClient, binary_in: bool, binary_out: bool
+) -> None:
+    outputs = [triton.InferRequestedOutput(name, binary_data=binary_out) for name in ("z", "y")]
+    result = client.infer("affine", [tensor(X, binary=binary_in)], outputs=outputs, request_id="mine")
+    assert np.array_equal(result.as_numpy("y"), 2 * X + 1)
+    assert result.as_numpy("z").dtype == np.float64
+    answer = result.get_response()
+    assert [item["name"] for item in answer["outputs"]] == ["z", "y"]
+    assert (answer["id"], answer["model_name"], answer["model_version"]) == ("mine", "affine", "2")
+
+
+def test_all_outputs_come_when_none_is_named(client: triton.InferenceServerClient) -> None:
+    result = client.infer("affine", [tensor(X)])
+    assert np.array_equal(result.as_numpy("z"), (2 * X + 1).astype(np.float64))
+
+
+def test_classes_come_with_their_labels(client: triton.InferenceServerClient) -> None:
+    result = client.infer("affine", [tensor(X)], outputs=[triton.InferRequestedOutput("y", class_count=2)])
+    assert result.as_numpy("y").tolist() == [
+        ["3.000000:0:low", "2.000000:2:high"],
+        ["201.000000:2:high", "7.000000:1:middle"],
     ]
-    process = subprocess.Popen(command)
-    url = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            httpx.get(f"{url}/v2/health/live", trust_env=False)
-            break
-        except httpx.TransportError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    yield url
-    process.terminate()
-    process.wait(timeout=20)
 
 
-@pytest.mark.parametrize("binary", [True, False])
-async def test_tritonclient_gets_the_models_numbers(server: str, binary: bool) -> None:
-    client = triton.InferenceServerClient(server.removeprefix("http://"))
-    try:
-        assert await client.is_server_live()
-        assert await client.is_model_ready("double")
-        metadata = await client.get_model_metadata("double")
-        assert metadata["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 3]}]
-        assert (await client.get_model_config("double"))["max_batch_size"] == 4
-        x = np.arange(6, dtype=np.float32).reshape(2, 3)
-        tensor = triton.InferInput("x", [2, 3], "FP32")
-        tensor.set_data_from_numpy(x, binary_data=binary)
-        output = triton.InferRequestedOutput("y", binary_data=binary)
-        result = await client.infer("double", [tensor], outputs=[output], request_id="r-1")
-        np.testing.assert_array_equal(result.as_numpy("y"), 2 * x + 1)
-        assert result.get_response()["id"] == "r-1"
-        classes = triton.InferRequestedOutput("y", binary_data=False, class_count=1)
-        best = await client.infer("double", [tensor], outputs=[classes])
-        assert best.get_response()["outputs"][0]["data"] == ["5.000000:2:c", "11.000000:2:c"]
-        statistics = await client.get_inference_statistics("double")
-        assert statistics["model_stats"][0]["inference_count"] >= 2
-    finally:
-        await client.close()
+def test_health_and_metadata(client: triton.InferenceServerClient) -> None:
+    assert client.is_server_live()
+    assert not client.is_server_ready()  # `broken` is not
+    assert client.is_model_ready("affine")
+    assert client.is_model_ready("affine", "2")
+    assert not client.is_model_ready("broken")
+    assert client.get_server_metadata()["name"] == "trainyard"
+    assert client.get_model_metadata("affine") == {
+        "name": "affine",
+        "versions": ["2"],
+        "platform": "onnxruntime_onnx",
+        "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 3]}],
+        "outputs": [
+            {"name": "y", "datatype": "FP32", "shape": [-1, 3]},
+            {"name": "z", "datatype": "FP64", "shape": [-1, 3]},
+        ],
+    }
+    assert client.get_model_config("affine")["max_batch_size"] == 4
 
 
-async def test_models_are_loaded_and_unloaded(server: str) -> None:
-    client = triton.InferenceServerClient(server.removeprefix("http://"))
-    try:
-        await client.unload_model("double")
-        assert not await client.is_model_ready("double")
-        states = {item["name"]: item["state"] for item in await client.get_model_repository_index()}
-        assert states == {"double": "UNAVAILABLE", "broken": "UNAVAILABLE"}
-        await client.load_model("double")
-        assert await client.is_model_ready("double")
-        for name in ("broken", "missing", "..", "../double"):
-            with pytest.raises(InferenceServerException):
-                await client.load_model(name)
-    finally:
-        await client.close()
+def test_the_index_tells_why_a_model_is_away(client: triton.InferenceServerClient) -> None:
+    index = {item["name"]: item for item in client.get_model_repository_index()}
+    assert (index["affine"]["state"], index["affine"]["version"]) == ("READY", "2")
+    assert index["broken"]["state"] == "UNAVAILABLE"
+    assert "refuses the model" in index["broken"]["reason"]
 
 
-def tensor(**changes: Any) -> dict[str, Any]:
-    return {"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3], **changes}
+def test_statistics_count_rows_and_runs(client: triton.InferenceServerClient) -> None:
+    def counted() -> tuple[int, int]:
+        found = client.get_inference_statistics("affine")["model_stats"][0]
+        return found["inference_count"], found["execution_count"]
+
+    rows, runs = counted()
+    client.infer("affine", [tensor(X)])
+    assert counted() == (rows + 2, runs + 1)
+    assert [item["name"] for item in client.get_inference_statistics()["model_stats"]] == ["affine"]
 
 
 @pytest.mark.parametrize(
-    ("body", "headers", "says"),
+    ("array", "name", "datatype", "words"),
     [
-        (b"{", {}, "not JSON"),
-        (b"[]", {}, "list `inputs`"),
-        ({"inputs": [{}]}, {}, "has a name"),
-        ({"inputs": [tensor(name="z")]}, {}, "the inputs are x"),
-        ({"inputs": [tensor(), tensor()]}, {}, "there twice"),
-        ({"inputs": [tensor(datatype="FP64")]}, {}, "float64, float32 is needed"),
-        ({"inputs": [tensor(datatype="QUAD")]}, {}, "has datatype 'QUAD'"),
-        ({"inputs": [tensor(shape=[3])]}, {}, "has shape [3]"),
-        ({"inputs": [tensor(shape=[-1, 3])]}, {}, "no usable shape"),
-        ({"inputs": [tensor(shape=[10**9, 10**9])]}, {}, "no usable shape"),
-        ({"inputs": [tensor(data=[1, 2])]}, {}, "does not fit"),
-        ({"inputs": [tensor(data=["a", "b", "c"])]}, {}, "does not fit"),
-        ({"inputs": [tensor(shape=[5, 3], data=[0] * 15)]}, {}, "above max_batch_size 4"),
-        ({"inputs": [tensor()], "outputs": [{"name": "w"}]}, {}, "no output 'w'"),
-        ({"inputs": [{k: v for k, v in tensor().items() if k != "data"}]}, {}, "neither data nor"),
-        ({"inputs": [tensor(parameters={"binary_data_size": 11})]}, {}, "need 12"),
-        (b"{}", {"Inference-Header-Content-Length": "99"}, "does not fit a body"),
+        (np.zeros((5, 3), np.float32), "x", "FP32", "batch 5 is above max_batch_size 4"),
+        (np.zeros((0, 3), np.float32), "x", "FP32", "a batch has one row at least"),
+        (np.zeros((2, 4), np.float32), "x", "FP32", "input 'x' has shape [2, 4], [-1, 3] is needed"),
+        (np.zeros(3, np.float32), "x", "FP32", "input 'x' has shape [3], [-1, 3] is needed"),
+        (np.zeros((2, 3), np.float64), "x", "FP64", "input 'x' is float64, float32 is needed"),
+        (np.zeros((2, 3), np.float32), "w", "FP32", "the inputs are x, not w"),
+        (np.array([[b"a", b"b", b"c"]], object), "x", "BYTES", "input 'x' has datatype 'BYTES', served are"),
     ],
-)  # fmt: skip
-def test_requests_that_do_not_fit(server: str, body: Any, headers: dict[str, str], says: str) -> None:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    response = httpx.post(f"{server}/v2/models/double/infer", content=content, headers=headers, trust_env=False)
-    assert response.status_code == 400
-    assert says in response.json()["error"]
+)
+def test_what_does_not_fit_is_refused(
+    client: triton.InferenceServerClient, array: np.ndarray[Any, Any], name: str, datatype: str, words: str
+) -> None:
+    with pytest.raises(InferenceServerException) as caught:
+        client.infer("affine", [tensor(array, name, datatype)])
+    assert words in caught.value.message()
+    assert client.is_server_live()
 
 
-def test_a_missing_model_and_version(server: str) -> None:
-    for path in ("/v2/models/none", "/v2/models/double/versions/9"):
-        assert httpx.get(server + path, trust_env=False).status_code == 404
+@pytest.mark.parametrize(
+    ("name", "version", "words"),
+    [
+        ("nobody", "", "there is no model 'nobody'"),
+        ("affine", "7", "model 'affine' has no version 7 here, only 2"),
+        ("broken", "", "model 'broken' is not loaded: onnxruntime"),
+    ],
+)
+def test_models_that_are_not_there(client: triton.InferenceServerClient, name: str, version: str, words: str) -> None:
+    with pytest.raises(InferenceServerException) as caught:
+        client.infer(name, [tensor(X)], model_version=version)
+    assert words in caught.value.message()
+
+
+def test_an_output_that_is_not_there(client: triton.InferenceServerClient) -> None:
+    with pytest.raises(InferenceServerException, match=r"there is no output 'w'; there are y, z"):
+        client.infer("affine", [tensor(X)], outputs=[triton.InferRequestedOutput("w")])
+
+
+def test_models_are_loaded_and_unloaded_by_request(
+    tmp_path: Path, add_affine: Callable[..., int], serve: Callable[..., str]
+) -> None:
+    folder = tmp_path / "models"
+    add_affine(folder)
+    client = triton.InferenceServerClient(serve(folder, "--explicit"))
+    assert not client.is_model_ready("affine")
+    client.load_model("affine")
+    assert client.get_model_metadata("affine")["versions"] == ["1"]
+    add_affine(folder)
+    client.load_model("affine")
+    assert client.get_model_metadata("affine")["versions"] == ["2"]
+    client.unload_model("affine")
+    assert not client.is_model_ready("affine")
+    with pytest.raises(InferenceServerException, match="model 'affine' is not loaded"):
+        client.unload_model("affine")
+    for name in ("missing", "..", "../models/affine"):
+        with pytest.raises(InferenceServerException):
+            client.load_model(name)
+    with pytest.raises(InferenceServerException, match="models are loaded from the repository only"):
+        client.load_model("affine", config="{}", files={"file:1/model.onnx": b"anything"})
+    client.close()

@@ -5,7 +5,10 @@ Sources: torch.distributed documentation ("env://" initialisation; which backend
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,6 +18,9 @@ from trainyard.worker.place import here
 DEFAULT_TIMEOUT = 600.0
 """Seconds a collective waits for a peer before it fails. PyTorch's own default for gloo is 30 minutes, in which a dead
 rank would hold the others."""
+
+PORT_PATIENCE = 15.0
+"""Seconds that rank 0 waits for its port to become free."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,36 @@ def _join(backend: str, world_size: int, timeout: float) -> None:
         raise RuntimeError(
             f"{', '.join(missing)} not set: a job with `framework: pytorch` gets them; by hand use torchrun"
         )
+    where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    # Under torchrun the agent listens for rank 0.
+    if here().rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        _wait_for_port(int(os.environ["MASTER_PORT"]), min(timeout, PORT_PATIENCE), where)
     try:
         dist.init_process_group(backend, init_method="env://", timeout=timedelta(seconds=timeout))
     except dist.DistStoreError as error:
-        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        raise RuntimeError(f"not all of {world_size} ranks came to {where} within {timeout:g} s: {error}") from error
+        raise RuntimeError(
+            f"not all of {world_size} ranks came to {where} within {timeout:g} s: {_sentence(error)}"
+        ) from error
+    except dist.DistNetworkError as error:
+        raise RuntimeError(f"rank {here().rank} cannot use {where}: {_sentence(error)}") from error
+
+
+def _wait_for_port(port: int, patience: float, where: str) -> None:
+    """Until the port can be listened on: an attempt that has just ended may hold it for a moment. Looked at beforehand,
+    because every failed `init_process_group` counts up the name of the group, and the ranks would no longer meet."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            socket.create_server(("", port)).close()
+            return
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                return  # torch will say it better
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{where} is taken by another process: the job needs a free MASTER_PORT")
+        time.sleep(0.25)
+
+
+def _sentence(error: Exception) -> str:
+    """The first line: torch appends a stack of its own C++ frames."""
+    return str(error).strip().split("\n")[0][:300]

@@ -34,7 +34,14 @@ def report(
         "metrics": {name: _number(name, value) for name, value in metrics.items()},
     }
     line = json.dumps(document, allow_nan=False).encode() + b"\n"
-    # One write with O_APPEND: lines of several threads never mix.
+    try:
+        _append(path, line)
+    except OSError as error:  # training is worth more than its progress bar
+        print(f"trainyard: progress cannot be reported: {error}", flush=True)
+
+
+def _append(path: str, line: bytes) -> None:
+    """One write with O_APPEND: lines of several threads and processes never mix."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(descriptor, line)
@@ -44,7 +51,10 @@ def report(
 
 def _number(name: str, value: Any) -> float | None:
     if hasattr(value, "item"):  # tensors and arrays of one element
-        value = value.item()
+        try:
+            value = value.item()
+        except (ValueError, RuntimeError):
+            raise TypeError(f"{name} must be one number, not {getattr(value, 'shape', 'several')}") from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     return float(value) if math.isfinite(value) else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -23,11 +25,13 @@ from trainyard.common.contract.events import (
 from trainyard.common.errors import StaleSequence
 from trainyard.common.runtime.tracing import span
 from trainyard.converter.adapters import repository
-from trainyard.converter.conversion import ConversionFault, Tools, convert
-from trainyard.converter.core import triton
-from trainyard.converter.core.report import ConversionReport
+from trainyard.converter.conversion import ConversionFault, Proven, Tools, convert
 
 log = structlog.get_logger()
+
+LAST_ATTEMPT = 5
+"""Of a conversion that the machine keeps from ending. Below the deliveries of a subscription (6), so that the one who waits
+reads a failure and not a dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,47 +74,60 @@ async def on_requested(converter: Converter, recorded: Recorded[ConversionReques
     if writer.ended:
         return
     with span("conversion", conversion_id=request.conversion_id):
-        try:
-            report, folder = await convert(request, converter.tools, writer.tell)
-        except ConversionFault as error:
-            await writer.append(
-                ConversionFailed(
-                    conversion_id=request.conversion_id,
-                    job_id=request.job_id,
-                    reason=error.reason,
-                    message=str(error),
-                    report=str(error.report / "report.json") if error.report else None,
-                )
-            )
-            return
-        _serve(converter.tools, report, folder / "model.onnx", request)
-        await writer.append(
-            ConversionSucceeded(
-                conversion_id=request.conversion_id,
-                job_id=request.job_id,
-                name=report.name,
-                onnx=str(folder / "model.onnx"),
-                repository=str(converter.tools.state / "models"),
-                report=str(folder / "report.json"),
-                report_html=str(folder / "report.html"),
-                max_abs_error=report.max_abs_error,
-                batch_sizes=tuple(report.batch_sizes),
-                served=report.served.model_dump(mode="json") if report.served else {},
-                seconds=report.seconds,
-            )
-        )
+        await writer.append(await _outcome(converter, request, writer))
 
 
-def _serve(tools: Tools, report: ConversionReport, onnx: Any, request: ConversionRequested) -> None:
+async def _outcome(
+    converter: Converter, request: ConversionRequested, writer: _Writer
+) -> ConversionSucceeded | ConversionFailed:
+    """How the conversion ended. Raises for passing trouble while there are attempts left: a conversion always ends."""
+    try:
+        proven = await convert(request, converter.tools, writer.tell)
+        if proven.config is not None:
+            await asyncio.to_thread(_publish, converter.tools, proven, request)
+    except ConversionFault as error:
+        return _failed(request, error.reason, str(error), error.report)
+    except StaleSequence:  # another converter has taken it over
+        raise
+    except Exception as error:
+        if writer.attempt < LAST_ATTEMPT:
+            raise
+        log.exception("the conversion is given up", conversion_id=request.conversion_id)
+        return _failed(request, "machine", f"given up after {writer.attempt} attempts: {error}", None)
+    return _succeeded(request, converter.tools, proven)
+
+
+def _publish(tools: Tools, proven: Proven, request: ConversionRequested) -> None:
     """The model as a new version of the repository that `yard serve` and Triton read."""
-    config = triton.configure(
-        report.name,
-        [triton.Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in report.inputs],
-        [triton.Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in report.outputs],
-        largest_batch=max(report.batch_sizes),
-        labels=request.spec.convert.labels,
+    if proven.config is not None:
+        repository.write(tools.state / "models", proven.config, proven.folder / "model.onnx", request.conversion_id)
+
+
+def _succeeded(request: ConversionRequested, tools: Tools, proven: Proven) -> ConversionSucceeded:
+    report, folder = proven.report, proven.folder
+    return ConversionSucceeded(
+        conversion_id=request.conversion_id,
+        job_id=request.job_id,
+        name=report.name,
+        onnx=str(folder / "model.onnx"),
+        repository=str(tools.state / "models") if proven.config is not None else None,
+        report=str(folder / "report.json"),
+        report_html=str(folder / "report.html"),
+        max_abs_error=report.max_abs_error,
+        batch_sizes=tuple(report.batch_sizes),
+        served=report.served.model_dump(mode="json") if report.served else {},
+        seconds=report.seconds,
     )
-    repository.write(tools.state / "models", config, onnx)
+
+
+def _failed(request: ConversionRequested, reason: str, message: str, folder: Path | None) -> ConversionFailed:
+    return ConversionFailed(
+        conversion_id=request.conversion_id,
+        job_id=request.job_id,
+        reason=reason,
+        message=message,
+        report=str(folder / "report.json") if folder else None,
+    )
 
 
 class _Writer:
@@ -121,7 +138,7 @@ class _Writer:
         self._log = log
         self._request = request
         self._last = last
-        self._attempt = attempt
+        self.attempt = attempt
         self._number = 0
         self.ended = ended
 
@@ -139,7 +156,7 @@ class _Writer:
             ConversionProgress(
                 conversion_id=self._request.conversion_id,
                 job_id=self._request.job_id,
-                attempt=self._attempt,
+                attempt=self.attempt,
                 number=self._number,
                 step=step,
                 message=message,

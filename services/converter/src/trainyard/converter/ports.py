@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,7 +45,6 @@ class Exported:
     parameters: int
     framework: str
     sandbox: str
-    notes: tuple[str, ...] = field(default=())
 
 
 class Exporter(Protocol):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from trainyard.common.bus.memory import MemoryBus
 from trainyard.common.bus.nats import NatsBus
+from trainyard.common.images import cache, catalogue
 from trainyard.common.testing.nats_server import NatsServer
 
 
@@ -33,3 +36,19 @@ async def memory_bus() -> AsyncIterator[MemoryBus]:
     bus = MemoryBus()
     yield bus
     await bus.close()
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where images are built, once a run: they are content-addressed, so everybody may share the folder."""
+    return tmp_path_factory.mktemp("images")
+
+
+@pytest.fixture(scope="session")
+def torch_python(images: Path) -> Path:
+    """The interpreter of the image pytorch-cpu; TRAINYARD_TEST_TORCH_PYTHON names one that is there already."""
+    given = os.environ.get("TRAINYARD_TEST_TORCH_PYTHON")
+    if given:
+        return Path(given)
+    recipe = catalogue.read(catalogue.folder(os.environ), "pytorch-cpu")
+    return cache.ensure(recipe, images, lambda words: None).python

@@ -1,10 +1,28 @@
-"""Publishing a result: the whole folder at once, and its model as a new version in the repository that is served."""
+"""Files that come and go: a job's samples in, a result out by one rename."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
+import zipfile
 from pathlib import Path
+
+import numpy as np
+
+from trainyard.common.errors import InvalidInput
+from trainyard.converter.core.cases import Array
+
+
+def scratch_for(target: Path) -> Path:
+    """A fresh folder beside `target` that nobody else writes into; what earlier tries left behind is removed."""
+    prefix = f".{target.name}-"
+    for old in target.parent.glob(f"{prefix}*"):
+        shutil.rmtree(old, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    scratch.chmod(0o755)
+    return scratch
 
 
 def publish(scratch: Path, target: Path) -> None:
@@ -21,3 +39,17 @@ def digest(file: Path) -> str:
     """SHA-256 in hex, read in pieces."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_arrays(file: Path) -> dict[str, Array]:
+    """The arrays of an .npz by name. Pickles in it are refused. Raises InvalidInput."""
+    try:
+        with file.open("rb") as stream:
+            stored = np.load(stream, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise InvalidInput.one(f"{file} holds one array without a name, .npz is needed", "convert.samples")
+            return {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        raise InvalidInput.one(f"there are no samples at {file}", "convert.samples") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidInput.one(f"{file} cannot be read as .npz: {error}", "convert.samples") from error

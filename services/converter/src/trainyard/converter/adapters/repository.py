@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
+import tempfile
 from pathlib import Path
 
 from google.protobuf import text_format
@@ -12,6 +14,8 @@ from trainyard.converter.core import triton
 from trainyard.converter.core.triton import ModelConfig
 
 LABELS = "labels.txt"
+ORIGIN = "conversion.txt"
+"""In a version folder: the conversion that it came from. Triton passes it over."""
 
 
 def to_text(config: ModelConfig) -> str:
@@ -30,27 +34,56 @@ def to_text(config: ModelConfig) -> str:
         message.dynamic_batching.SetInParent()
     message.version_policy.latest.num_versions = 1
     message.instance_group.add(kind=model_config_pb2.ModelInstanceGroup.KIND_CPU, count=1)
-    return str(text_format.MessageToString(message))
+    text = str(text_format.MessageToString(message))
+    # Protobuf leaves a 0 out; the reader of the file should see that it was decided.
+    return text if config.max_batch_size else text + "max_batch_size: 0\n"
 
 
-def write(repository: Path, config: ModelConfig, onnx: Path) -> int:
-    """Adds the model as its next version and returns its number. The version folder appears whole."""
+def write(repository: Path, config: ModelConfig, onnx: Path, origin: str = "") -> int:
+    """Adds the model as its next version and returns its number; a version is never written over, also when several
+    converters publish at once. `origin` (a conversion's id): the version that came from there before is left as it is."""
     text = to_text(config)
     folder = repository / config.name
     folder.mkdir(parents=True, exist_ok=True)
-    version = max((int(item.name) for item in folder.iterdir() if item.name.isdigit()), default=0) + 1
-    writing = folder / f".writing-{version}"
-    shutil.rmtree(writing, ignore_errors=True)
-    writing.mkdir()
+    known = versions(folder)
+    for version in known:
+        if origin and _origin(folder / str(version)) == origin:
+            return version
+    writing = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+    writing.chmod(0o755)
     shutil.copy2(onnx, writing / "model.onnx")
+    if origin:
+        (writing / ORIGIN).write_text(origin)
     if config.labels:
         _replace(folder / LABELS, "\n".join(config.labels) + "\n")
     _replace(folder / "config.pbtxt", text)
-    writing.rename(folder / str(version))
-    return version
+    version = max(known, default=0) + 1
+    while True:
+        try:
+            writing.rename(folder / str(version))
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+            version += 1
+        else:
+            return version
+
+
+def versions(folder: Path) -> list[int]:
+    """Those that Triton sees, in order: folders whose names are numbers and do not begin with 0."""
+    names = (item.name for item in folder.iterdir() if item.is_dir())
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit() and not name.startswith("0"))
+
+
+def _origin(version: Path) -> str:
+    try:
+        return (version / ORIGIN).read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.writing")
-    temporary.write_text(text)
-    temporary.replace(path)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        file.write(text)
+    Path(file.name).chmod(0o644)
+    Path(file.name).replace(path)

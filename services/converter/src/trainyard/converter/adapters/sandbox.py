@@ -49,68 +49,96 @@ class Outcome:
 
 async def run(command: Sequence[str], folder: Path, limits: Limits) -> Outcome:
     """Runs the command in `folder`. A cancelled caller leaves nothing running."""
-    process = await asyncio.create_subprocess_exec(
-        *_without_network(),
-        *command,
-        cwd=folder,
-        env=_environment(folder),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    watcher = asyncio.create_task(_watch(process.pid, limits))
-    reading = asyncio.create_task(_read(process))
+    # A pipe of our own: asyncio's would make the end of the process wait for whoever has inherited it.
+    ours, its = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_without_network(),
+            *command,
+            cwd=folder,
+            env=_environment(folder),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=its,
+            stderr=its,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(its)
+    tree = _Tree(process.pid)
+    reading = asyncio.create_task(_read(ours))
+    watcher = asyncio.create_task(_watch(tree, limits))
+    ended = asyncio.create_task(process.wait())
     fault = ""
     try:
         async with asyncio.timeout(limits.seconds):
-            ended = asyncio.create_task(process.wait())
             await asyncio.wait({ended, watcher}, return_when=asyncio.FIRST_COMPLETED)
-            if watcher.done():
+            if not ended.done():
                 fault = f"it used more than {human_bytes(limits.memory)} of memory"
     except TimeoutError:
         fault = f"it took longer than {human_seconds(limits.seconds)}"
     finally:
         watcher.cancel()
-        _end(process.pid)
-        await process.wait()
-    with suppress(TimeoutError):
+        tree.kill()
+        await ended
+    output = ""
+    with suppress(TimeoutError):  # somebody who was born and orphaned between two looks may still hold the pipe
         async with asyncio.timeout(5):
-            await reading
-    return Outcome(None if fault else process.returncode, fault, reading.result() if reading.done() else "")
+            output = await reading
+    return Outcome(None if fault else process.returncode, fault, output)
 
 
-async def _read(process: asyncio.subprocess.Process) -> str:
+async def _read(descriptor: int) -> str:
+    """The end of what comes, until the last writer has gone."""
+    stream = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    file = os.fdopen(descriptor, "rb", buffering=0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), file)
     kept = b""
-    assert process.stdout is not None  # noqa: S101 - asked for
-    while chunk := await process.stdout.read(65536):
-        kept = (kept + chunk)[-_KEPT_OUTPUT:]
+    try:
+        while chunk := await stream.read(65536):
+            kept = (kept + chunk)[-_KEPT_OUTPUT:]
+    finally:
+        transport.close()
     return kept.decode(errors="replace")
 
 
-async def _watch(pid: int, limits: Limits) -> None:
-    """Returns when the tree has more memory than it may."""
-    while True:
-        await asyncio.sleep(_LOOK)
+class _Tree:
+    """A process and every descendant that was seen at any time, also those that made a session of their own and lost
+    their parent since."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._seen: set[psutil.Process] = set()
+
+    def memory(self) -> int:
+        """Bytes that are resident. Looks for new descendants."""
         used = 0
         with suppress(psutil.Error):
-            root = psutil.Process(pid)
-            for process in (root, *root.children(recursive=True)):
-                with suppress(psutil.Error):
-                    used += process.memory_info().rss
-        if used > limits.memory:
+            root = psutil.Process(self._pid)
+            self._seen.update((root, *root.children(recursive=True)))
+        for process in list(self._seen):
+            with suppress(psutil.Error):
+                used += process.memory_info().rss
+        return used
+
+    def kill(self) -> None:
+        self.memory()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        for process in self._seen:
+            with suppress(psutil.Error):
+                process.kill()  # not if the number belongs to another process by now
+
+
+async def _watch(tree: _Tree, limits: Limits) -> None:
+    """Returns when the tree has more memory than it may."""
+    while True:
+        if tree.memory() > limits.memory:
             return
-
-
-def _end(pid: int) -> None:
-    children: list[psutil.Process] = []
-    with suppress(psutil.Error):
-        children = psutil.Process(pid).children(recursive=True)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    for child in children:
-        with suppress(psutil.Error):
-            child.kill()
+        await asyncio.sleep(_LOOK)
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -7,17 +7,23 @@ over HTTP with the binary extension, as clients do.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+import tritonclient.http as blocking
 import tritonclient.http.aio as triton
+from google.protobuf import text_format
+from google.protobuf.json_format import MessageToJson
+from tritonclient.grpc import model_config_pb2
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.loopback import free_port
+from trainyard.converter.adapters.repository import LABELS, versions
 from trainyard.converter.core.cases import Array, Case
 
 START = 60.0  # seconds a server has to come up
@@ -28,20 +34,25 @@ class TritonServingCheck:
 
     def __init__(self, url: str | None = None) -> None:
         self._url = url
-        """`host:port` of a real Triton with this repository; None: our own server."""
+        """`host:port` of a real Triton in explicit model control; None: our own server."""
 
     async def ask(self, repository: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
         """Endpoint, server and outputs of one inference. Raises TrainyardError when the server refuses."""
-        if self._url is not None:
-            return await self._infer(self._url, name, inputs)
-        async with _server(repository) as endpoint:
-            return await self._infer(endpoint, name, inputs)
-
-    async def _infer(self, endpoint: str, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
-        client = triton.InferenceServerClient(endpoint)
+        if self._url is None:
+            async with _server(repository) as endpoint:
+                return await _infer(endpoint, name, inputs)
+        # Under a name of its own, sent along: what Triton serves under the model's name stays until the proof is there.
+        trial = f"{name}-proof-{secrets.token_hex(4)}"
+        await asyncio.to_thread(_upload, self._url, repository / name, trial)
         try:
-            await _until_live(client, endpoint)
-            await client.load_model(name)
+            return await _infer(self._url, trial, inputs)
+        finally:
+            await asyncio.to_thread(_unload, self._url, trial)
+
+
+async def _infer(endpoint: str, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
+    async with triton.InferenceServerClient(endpoint) as client:
+        with _told(endpoint):
             server = await client.get_server_metadata()
             tensors = []
             for key, array in inputs.items():
@@ -50,48 +61,75 @@ class TritonServingCheck:
                 tensors.append(tensor)
             result = await client.infer(name, tensors)
             outputs = {item["name"]: result.as_numpy(item["name"]) for item in result.get_response()["outputs"]}
-        except InferenceServerException as error:
-            raise TrainyardError(f"the server at {endpoint} refuses the model: {error.message()}") from error
-        finally:
-            await client.close()
-        return endpoint, f"{server['name']} {server['version']}", outputs
+            return endpoint, f"{server['name']} {server['version']}", outputs
+
+
+@contextmanager
+def _told(endpoint: str) -> Iterator[None]:
+    """A server's refusal is told; one that cannot be reached is tried again later."""
+    try:
+        yield
+    except InferenceServerException as error:
+        raise TrainyardError(f"the server at {endpoint} refuses the model: {error.message()}") from error
+    except Exception as error:
+        # Not all connection errors of aiohttp are OSErrors, and its classes are no part of tritonclient's interface.
+        if not isinstance(error, OSError) and not type(error).__module__.startswith("aiohttp"):
+            raise
+        raise Retryable(f"the server at {endpoint} does not answer: {error}", delay=15) from error
+
+
+def _upload(url: str, model: Path, trial: str) -> None:
+    """The model with its request to load it, so that Triton need not see our folders."""
+    config = text_format.Parse((model / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
+    config.name = trial
+    version = model / str(versions(model)[-1]) / "model.onnx"
+    files = {"file:1/model.onnx": version.read_bytes()}
+    if (model / LABELS).exists():
+        files[f"file:{LABELS}"] = (model / LABELS).read_bytes()
+    with _told(url), closing(blocking.InferenceServerClient(url)) as client:
+        client.load_model(trial, config=MessageToJson(config, preserving_proto_field_name=True), files=files)
+
+
+def _unload(url: str, trial: str) -> None:
+    with suppress(InferenceServerException, OSError), closing(blocking.InferenceServerClient(url)) as client:
+        client.unload_model(trial)
 
 
 @asynccontextmanager
 async def _server(repository: Path) -> AsyncIterator[str]:
-    port = free_port()
+    """Our own server on this repository, with every model loaded."""
+    endpoint = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "trainyard.converter.serving", "--with-parent"]
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "trainyard.converter.serving",
+        *command,
         "--repository",
         str(repository),
         "--port",
-        str(port),
-        "--explicit",
+        endpoint.rpartition(":")[2],
         stdin=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        yield f"127.0.0.1:{port}"
+        await _until_ready(process, endpoint)
+        yield endpoint
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
 
 
-async def _until_live(client: triton.InferenceServerClient, endpoint: str) -> None:
+async def _until_ready(process: asyncio.subprocess.Process, endpoint: str) -> None:
+    """Until it answers at all: which of its models it refuses is for the inference to tell."""
+    host, _, port = endpoint.rpartition(":")
     deadline = asyncio.get_running_loop().time() + START
-    while True:
+    while process.returncode is None and asyncio.get_running_loop().time() < deadline:
         try:
-            if await client.is_server_live():
-                return
-        except (OSError, InferenceServerException):
-            pass
-        except Exception as error:
-            # aiohttp's connection errors, whose class is no part of tritonclient's interface.
-            if "aiohttp" not in type(error).__module__:
-                raise
-        if asyncio.get_running_loop().time() > deadline:
-            raise Retryable(f"the model server at {endpoint} did not come up within {START:g} s", delay=5)
-        await asyncio.sleep(0.05)
+            _, writer = await asyncio.open_connection(host, int(port))
+        except OSError:
+            await asyncio.sleep(0.05)
+            continue
+        writer.close()
+        await writer.wait_closed()
+        return
+    how = f"ended with code {process.returncode}" if process.returncode is not None else f"is not up after {START:g} s"
+    raise Retryable(f"the model server at {endpoint} {how}", delay=5)

@@ -1,7 +1,8 @@
-"""The inputs that a model is proven on: given samples and generated ones, at every batch size, and edge cases.
+"""The inputs that a model is proven on: given samples and generated ones, at several batch sizes, and edge cases.
 
 Generated inputs stay in the range of the samples where there are some, since a network promises nothing outside of what it
-was trained on; zeros, ones and large values are tried all the same and must agree as well.
+was trained on; zeros, ones and large values are tried all the same and must agree as well. The batches of one kind begin
+with the same rows: whether a row's answer depends on its neighbours can be read off the references (see `core.batching`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,29 @@ from trainyard.common.errors import InvalidInput
 Array = npt.NDArray[np.generic]
 Case = dict[str, Array]
 
-FREE = 3
-"""What a free dimension other than the batch is generated with."""
+FREE, OTHER_FREE = 3, 5
+"""What a free dimension other than the batch is generated with: usually, and in the edge cases."""
+FEWEST_SIZES = 3
+"""Batch sizes that a free batch is proven at, at least: one size may be what the exporter has burnt in."""
 _LARGE = 1e3
 
 
-def dtype_of(spec: TensorSpec) -> np.dtype[np.generic]:
-    if spec.dtype == "bfloat16":
-        raise InvalidInput.one("bfloat16 inputs cannot be generated yet", f"convert.inputs.{spec.name}.dtype")
-    return np.dtype(spec.dtype)
+def name(kind: str, batch: int) -> str:
+    return f"{kind}, batch {batch}"
+
+
+def has_batch(spec: TensorSpec) -> bool:
+    return bool(spec.shape) and spec.shape[0] == "batch"
+
+
+def sizes(inputs: Sequence[TensorSpec], wanted: Sequence[int]) -> tuple[int, ...]:
+    """The batch sizes to prove: those that are wanted, and small ones up to FEWEST_SIZES. Without a batch: (1,)."""
+    if not any("batch" in spec.shape for spec in inputs):
+        return (1,)
+    found = list(dict.fromkeys(wanted))
+    # From 2: with batch statistics a model may have no answer for a single row.
+    found += [size for size in (2, 3, 5) if size not in found][: max(0, FEWEST_SIZES - len(found))]
+    return tuple(found)
 
 
 def build(
@@ -33,22 +48,32 @@ def build(
 ) -> dict[str, Case]:
     """Name → inputs by name. Raises InvalidInput when the samples do not fit the declared inputs."""
     random = np.random.default_rng(seed)
+    usable = _checked(inputs, samples) if samples else {}
+    batches = sizes(inputs, batch_sizes)
+    largest = {spec.name: _random(random, spec, max(batches), usable.get(spec.name)) for spec in inputs}
     cases: dict[str, Case] = {}
-    usable = _checked(inputs, samples) if samples else None
-    for batch in batch_sizes:
-        cases[f"random, batch {batch}"] = {
-            spec.name: _random(random, spec, batch, usable.get(spec.name) if usable else None) for spec in inputs
-        }
+    for batch in batches:
+        cases[name("random", batch)] = {spec.name: _rows(spec, largest[spec.name], batch) for spec in inputs}
         if usable:
-            cases[f"samples, batch {batch}"] = {name: _take(array, batch) for name, array in usable.items()}
-    batch = batch_sizes[len(batch_sizes) // 2]
-    for name, value in (("zeros", 0.0), ("ones", 1.0), ("large", _LARGE)):
-        cases[f"{name}, batch {batch}"] = {spec.name: _constant(spec, batch, value) for spec in inputs}
+            cases[name("samples", batch)] = {spec.name: _rows(spec, usable[spec.name], batch) for spec in inputs}
+    batch = batches[len(batches) // 2]
+    shapes = {spec.name: shape_of(spec, batch, OTHER_FREE) for spec in inputs}
+    cases[name("zeros", batch)] = {spec.name: np.zeros(shapes[spec.name], dtype_of(spec)) for spec in inputs}
+    cases[name("ones", batch)] = {spec.name: np.ones(shapes[spec.name], dtype_of(spec)) for spec in inputs}
+    cases[name("large", batch)] = {spec.name: _large(random, spec, shapes[spec.name]) for spec in inputs}
     return cases
 
 
-def shape_of(spec: TensorSpec, batch: int) -> tuple[int, ...]:
-    return tuple(batch if dim == "batch" else FREE if dim == -1 else dim for dim in spec.shape)
+def dtype_of(spec: TensorSpec) -> np.dtype[np.generic]:
+    if spec.dtype == "bfloat16":
+        raise InvalidInput.one(
+            "numpy has no bfloat16, so such inputs cannot be generated", f"convert.inputs.{spec.name}.dtype"
+        )
+    return np.dtype(spec.dtype)
+
+
+def shape_of(spec: TensorSpec, batch: int, free: int = FREE) -> tuple[int, ...]:
+    return tuple(batch if dim == "batch" else free if dim == -1 else dim for dim in spec.shape)
 
 
 def _checked(inputs: Sequence[TensorSpec], samples: Mapping[str, Array]) -> Case:
@@ -58,26 +83,37 @@ def _checked(inputs: Sequence[TensorSpec], samples: Mapping[str, Array]) -> Case
         if array is None:
             known = ", ".join(sorted(samples)) or "nothing"
             raise InvalidInput.one(f"the samples hold {known}, but not {spec.name!r}", "convert.samples")
-        wanted, given = shape_of(spec, len(array) if array.ndim else 1), array.shape
-        fits = len(wanted) == len(given) and all(
-            dim == -1 or want == have for dim, want, have in zip(spec.shape, wanted, given, strict=True)
+        fits = len(spec.shape) == array.ndim and all(
+            dim in {"batch", -1, have} for dim, have in zip(spec.shape, array.shape, strict=True)
         )
-        if not fits or len(array) == 0:
+        if not fits or array.size == 0:
             raise InvalidInput.one(
-                f"the samples of {spec.name!r} have shape {list(given)}, declared is {list(spec.shape)}",
+                f"the samples of {spec.name!r} have shape {list(array.shape)}, declared is {list(spec.shape)}",
                 "convert.samples",
             )
-        found[spec.name] = array.astype(dtype_of(spec))
+        dtype = dtype_of(spec)
+        # float64 pixels for a float32 input are what numpy hands out; fractions for an integer input are a mistake.
+        if not np.can_cast(array.dtype, dtype, casting="same_kind"):
+            raise InvalidInput.one(
+                f"the samples of {spec.name!r} are {array.dtype}, declared is {spec.dtype}", "convert.samples"
+            )
+        found[spec.name] = array.astype(dtype)
     return found
 
 
-def _take(array: Array, batch: int) -> Array:
-    """`batch` rows from the beginning, over again where there are too few."""
-    return np.resize(array, (batch, *array.shape[1:]))
+def _rows(spec: TensorSpec, array: Array, batch: int) -> Array:
+    """`batch` rows from the beginning, over again where there are too few; all of an input without a batch."""
+    if "batch" not in spec.shape:
+        return array
+    axis = spec.shape.index("batch")
+    taken: Array = np.take(array, np.arange(batch) % array.shape[axis], axis)
+    return taken
 
 
 def _random(random: np.random.Generator, spec: TensorSpec, batch: int, like: Array | None) -> Array:
     dtype, shape = dtype_of(spec), shape_of(spec, batch)
+    if like is not None:  # its free dimensions are likely ones; those of several inputs belong together
+        shape = tuple(batch if dim == "batch" else have for dim, have in zip(spec.shape, like.shape, strict=True))
     if dtype.kind == "b":
         return random.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
@@ -88,8 +124,9 @@ def _random(random: np.random.Generator, spec: TensorSpec, batch: int, like: Arr
     return random.standard_normal(shape).astype(dtype)
 
 
-def _constant(spec: TensorSpec, batch: int, value: float) -> Array:
+def _large(random: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> Array:
+    """Not one large number: a normalisation divides the rounding errors of a constant by next to nothing."""
     dtype = dtype_of(spec)
     if dtype.kind != "f":  # an index of 1,000 may be outside of every table
-        value = min(value, 1.0)
-    return np.full(shape_of(spec, batch), value, dtype)
+        return random.integers(0, 2, shape).astype(dtype)
+    return (_LARGE * random.standard_normal(shape)).astype(dtype)

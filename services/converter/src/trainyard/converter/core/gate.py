@@ -66,6 +66,8 @@ def compare(case: str, output: str, reference: Array, found: Array, tolerance: T
         return Comparison(case, output, True, shape=shape, dtype=dtype)
     if reference.dtype.kind not in "fc":
         return _exact(case, output, reference, found)
+    if reference.dtype.kind == "c":  # a pair of reals for each element
+        reference, found = (np.stack([item.real, item.imag], axis=-1) for item in (reference, found))
     used = tolerance or tolerance_for(reference)
     a, b = found.astype(np.float64), reference.astype(np.float64)
     fault = _special_values(a, b)

@@ -10,6 +10,13 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
+from trainyard.common.errors import InvalidInput
+
+DYNAMO_FIRST = 18
+"""The oldest set that the exporter on torch.export writes. Source: torch.onnx documentation."""
+TORCHSCRIPT_LAST = 20
+"""The newest set of the TorchScript exporter. Source: torch.onnx._constants."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rung:
@@ -39,13 +46,17 @@ def limits(version: str) -> Limits:
 
 
 def rungs(wanted_opset: int | None, taken: Limits) -> list[Rung]:
-    """Newest exporter first; then an older set, which has other decompositions; then the older exporter."""
-    opset = min(wanted_opset or taken.opset, taken.opset)
-    found = [Rung("dynamo", max(opset, 18))] if opset >= 18 else []
-    if wanted_opset is None and opset > 18:
-        found.append(Rung("dynamo", 18))
-    found.append(Rung("torchscript", min(opset, 17)))
-    return found
+    """Newest exporter first; then an older set, which has other decompositions; then the older exporter. A set that was
+    asked for is the only one that is tried. Raises InvalidInput when the runtime or both exporters do not have it."""
+    if wanted_opset is not None:
+        if wanted_opset > taken.opset:
+            raise InvalidInput.one(
+                f"the runtime takes opset {taken.opset} at most", "convert.opset", "leave it out to get the best one"
+            )
+        found = [Rung("dynamo", wanted_opset)] if wanted_opset >= DYNAMO_FIRST else []
+        return found + ([Rung("torchscript", wanted_opset)] if wanted_opset <= TORCHSCRIPT_LAST else [])
+    opsets = dict.fromkeys(opset for opset in (taken.opset, DYNAMO_FIRST) if DYNAMO_FIRST <= opset <= taken.opset)
+    return [*(Rung("dynamo", opset) for opset in opsets), Rung("torchscript", min(taken.opset, 17))]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

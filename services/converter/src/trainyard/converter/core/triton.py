@@ -41,14 +41,15 @@ class ModelConfig:
 
 
 def configure(
-    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, largest_batch: int, labels: Sequence[str]
+    name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, max_batch: int, labels: Sequence[str] = ()
 ) -> ModelConfig:
-    """Batching only where every input and output has a free first dimension, up to the largest batch that was proven."""
+    """`max_batch`: the largest batch that was proven; 0 or 1 where requests must not be merged. Batching also needs a free
+    first dimension of every input and output, and one behind it: Triton takes no empty dims."""
     tensors = (*inputs, *outputs)
-    batched = largest_batch > 1 and all(len(item.shape) > 1 and item.shape[0] == -1 for item in tensors)
+    batched = max_batch > 1 and all(len(item.shape) > 1 and item.shape[0] == -1 for item in tensors)
     return ModelConfig(
         name,
-        largest_batch if batched else 0,
+        max_batch if batched else 0,
         tuple(_without_batch(item) if batched else item for item in inputs),
         tuple(_without_batch(item) if batched else item for item in outputs),
         tuple(labels),
@@ -76,10 +77,23 @@ def check(config: ModelConfig) -> None:
         ]
     if config.max_batch_size < 0:
         problems.append(Problem("max_batch_size is 0 or more", "max_batch_size"))
-    if any("\n" in label or "\r" in label for label in config.labels):
-        problems.append(Problem("a label is one line", "labels"))
+    problems += _label_problems(config)
     if problems:
         raise InvalidInput(problems)
+
+
+def _label_problems(config: ModelConfig) -> list[Problem]:
+    """The labels are those of the first output, one for each index of its last dimension."""
+    if not config.labels or not config.outputs:
+        return []
+    if any("\n" in label or "\r" in label for label in config.labels):
+        return [Problem("a label is one line", "convert.labels")]
+    output = config.outputs[0]
+    classes = output.shape[-1] if output.shape else 1
+    if classes not in {-1, len(config.labels)}:
+        words = f"there are {len(config.labels)} labels, but {classes} classes in output {output.name!r}"
+        return [Problem(words, "convert.labels")]
+    return []
 
 
 def _without_batch(item: Tensor) -> Tensor:

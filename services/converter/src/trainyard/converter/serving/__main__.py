@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
+import signal
+import sys
 from pathlib import Path
 
 import uvicorn
@@ -14,6 +17,8 @@ from trainyard.common.runtime.settings import is_loopback
 from trainyard.converter.serving.application import create
 from trainyard.converter.serving.models import Repository
 
+_PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -21,7 +26,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--explicit", action="store_true", help="load models only when asked to")
+    parser.add_argument("--with-parent", action="store_true", help="end when the process that started this one ends")
     options = parser.parse_args()
+    if options.with_parent and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if not options.repository.is_dir():
         parser.error(f"there is no folder {options.repository}")
     if not is_loopback(options.host):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trainyard.common.errors import TrainyardError, UserError
+from trainyard.common.errors import InvalidInput, TrainyardError, UserError
 from trainyard.common.version import VERSION
 from trainyard.converter.serving import protocol
 from trainyard.converter.serving.models import Model, Repository, config_document
@@ -26,6 +27,7 @@ def create(repository: Repository) -> Starlette:
         Route("/v2/", handlers.server),
         Route("/v2/health/live", handlers.live),
         Route("/v2/health/ready", handlers.ready),
+        Route("/v2/models/stats", handlers.all_stats),
         Route("/v2/repository/index", handlers.index, methods=["POST"]),
         Route("/v2/repository/models/{name}/load", handlers.load, methods=["POST"]),
         Route("/v2/repository/models/{name}/unload", handlers.unload, methods=["POST"]),
@@ -38,13 +40,23 @@ def create(repository: Repository) -> Starlette:
             Route(base + "/stats", handlers.stats),
             Route(base + "/infer", handlers.infer, methods=["POST"]),
         ]
-    return Starlette(routes=routes, exception_handlers={TrainyardError: _error})
+    faults = {TrainyardError: _error, HTTPException: _no_route, Exception: _unexpected}
+    return Starlette(routes=routes, exception_handlers=faults)
 
 
 async def _error(_: Request, error: Exception) -> Response:
     # Triton answers every mistake of a request with 400.
     status = error.status if isinstance(error, UserError) and error.status == 404 else 400
     return JSONResponse({"error": str(error)}, status)
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    return JSONResponse({"error": f"{request.method} {request.url.path} is not served here"}, status)
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"the server failed: {type(error).__name__}"}, 500)
 
 
 class _Handlers:
@@ -73,7 +85,9 @@ class _Handlers:
         return {"name": name, "state": "UNAVAILABLE", "reason": self._repository.faults.get(name, "unloaded")}
 
     async def load(self, request: Request) -> Response:
-        # A body may bring a configuration or files in Triton; here only what lies in the repository is served.
+        # In Triton the body may bring a configuration or whole files; what is served here was proven and lies on disk.
+        if protocol.parameters_of(await request.body()):
+            raise InvalidInput.one("models are loaded from the repository only; `parameters` are not taken")
         await run_in_threadpool(self._repository.load, request.path_params["name"])
         return Response()
 
@@ -83,17 +97,17 @@ class _Handlers:
 
     async def metadata(self, request: Request) -> Response:
         model = self._model(request)
+        document = config_document(model)
         batch = [-1] if model.config.max_batch_size else []
 
-        def described(items: str) -> list[dict[str, object]]:
-            kinds = config_document(model)
+        def described(kind: str) -> list[dict[str, object]]:
             return [
                 {
                     "name": item["name"],
                     "datatype": item["data_type"].removeprefix("TYPE_"),
                     "shape": [*batch, *map(int, item["dims"])],
                 }
-                for item in kinds[str(items)]
+                for item in document[kind]
             ]
 
         return JSONResponse(
@@ -114,16 +128,10 @@ class _Handlers:
         return JSONResponse(config_document(self._model(request)))
 
     async def stats(self, request: Request) -> Response:
-        model = self._model(request)
-        success = {"count": model.inferences, "ns": model.nanoseconds}
-        entry = {
-            "name": model.name,
-            "version": model.version,
-            "inference_count": model.inferences,
-            "execution_count": model.inferences,
-            "inference_stats": {"success": success},
-        }
-        return JSONResponse({"model_stats": [entry]})
+        return JSONResponse({"model_stats": [_stats(self._model(request))]})
+
+    async def all_stats(self, _: Request) -> Response:
+        return JSONResponse({"model_stats": [_stats(model) for model in self._repository.models.values()]})
 
     async def infer(self, request: Request) -> Response:
         model = self._model(request)
@@ -133,3 +141,13 @@ class _Handlers:
         if split is None:
             return Response(body, media_type="application/json")
         return Response(body, media_type="application/octet-stream", headers={HEADER_LENGTH: str(split)})
+
+
+def _stats(model: Model) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "version": model.version,
+        "inference_count": model.inferences,
+        "execution_count": model.executions,
+        "inference_stats": {"success": {"count": model.executions, "ns": model.nanoseconds}},
+    }

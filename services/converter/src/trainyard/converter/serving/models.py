@@ -14,6 +14,7 @@ from tritonclient.grpc import model_config_pb2
 
 from trainyard.common.errors import Conflict, InvalidInput, NotFound
 from trainyard.converter.adapters.onnx_model import Runtime
+from trainyard.converter.adapters.repository import versions
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.triton import ONNX_PLATFORM, TYPES
 from trainyard.converter.ports import ExportFault
@@ -28,7 +29,9 @@ class Model:
     config: Any
     runtime: Runtime
     labels: dict[str, list[str]]
+    executions: int = 0
     inferences: int = 0
+    """Rows, where the model is batched."""
     nanoseconds: int = 0
 
     def inputs(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
@@ -44,7 +47,8 @@ class Model:
             outputs = self.runtime.run(inputs)
         except ExportFault as error:
             raise InvalidInput.one(str(error)) from error
-        self.inferences += 1
+        self.executions += 1
+        self.inferences += _batch(inputs) if self.config.max_batch_size else 1
         self.nanoseconds += time.perf_counter_ns() - began
         return outputs
 
@@ -68,8 +72,14 @@ class Model:
         if self.config.max_batch_size:
             if len(batches) > 1:
                 raise InvalidInput.one(f"the inputs have different batch sizes: {sorted(batches)}")
+            if min(batches) < 1:
+                raise InvalidInput.one("a batch has one row at least")
             if max(batches) > self.config.max_batch_size:
                 raise InvalidInput.one(f"batch {max(batches)} is above max_batch_size {self.config.max_batch_size}")
+
+
+def _batch(inputs: Case) -> int:
+    return int(next(iter(inputs.values())).shape[0])
 
 
 @dataclass(slots=True)
@@ -86,7 +96,7 @@ class Repository:
         for name in self.names():
             try:
                 self.load(name)
-            except (InvalidInput, NotFound) as error:
+            except (InvalidInput, NotFound, OSError, UnicodeDecodeError) as error:
                 self.faults[name] = str(error)
 
     def load(self, name: str) -> Model:
@@ -104,16 +114,15 @@ class Repository:
             raise InvalidInput.one(f"config.pbtxt names {config.name!r}, the folder is {name!r}")
         if config.platform != ONNX_PLATFORM:
             raise InvalidInput.one(f"platform {config.platform!r} is not served here, only {ONNX_PLATFORM}")
-        versions = sorted(
-            (item.name for item in folder.iterdir() if item.name.isdigit() and not item.name.startswith("0")), key=int
-        )
-        if not versions:
+        found = versions(folder)
+        if not found:
             raise InvalidInput.one(f"model {name} has no version")
         try:
-            runtime = Runtime(folder / versions[-1] / "model.onnx")
+            runtime = Runtime(folder / str(found[-1]) / "model.onnx")
         except ExportFault as error:
             raise InvalidInput.one(str(error)) from error
-        model = Model(name, versions[-1], config, runtime, _labels(folder, config))
+        _fits(config, runtime)
+        model = Model(name, str(found[-1]), config, runtime, _labels(folder, config))
         self.models[name] = model
         self.faults.pop(name, None)
         return model
@@ -131,6 +140,18 @@ class Repository:
         if version is not None and version != model.version:
             raise NotFound(f"model {name!r} has no version {version} here, only {model.version}")
         return model
+
+
+def _fits(config: Any, runtime: Runtime) -> None:
+    """Raises InvalidInput for a configuration that names other tensors than the model has, or types not served here."""
+    for noun, said, there in (("input", config.input, runtime.inputs), ("output", config.output, runtime.outputs)):
+        names = [item.name for item in said]
+        if sorted(names) != sorted(there):
+            raise InvalidInput.one(
+                f"config.pbtxt has the {noun}s {', '.join(names) or 'none'}, the model has {', '.join(there)}"
+            )
+        for item in said:
+            _dtype(item.data_type)
 
 
 def config_document(model: Model) -> dict[str, Any]:

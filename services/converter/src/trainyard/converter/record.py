@@ -1,0 +1,115 @@
+"""What is known of a conversion so far, and the report that is made from it, however far it came.
+
+The report and everything beside it are written into the scratch folder and published by one rename.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from trainyard.common.clock import Clock
+from trainyard.common.contract.conversions import ConvertSpec
+from trainyard.common.contract.events import ConversionRequested
+from trainyard.converter.adapters import page
+from trainyard.converter.adapters.files import digest, publish
+from trainyard.converter.adapters.onnx_model import Signature
+from trainyard.converter.core import cases, ladder
+from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.gate import Comparison
+from trainyard.converter.core.report import ConversionReport, FileReport, ServedReport, StepReport
+from trainyard.converter.core.triton import ModelConfig
+from trainyard.converter.ports import Exported
+
+TOOLS = ("onnx", "onnxruntime", "numpy", "tritonclient")
+
+
+@dataclass(slots=True)
+class Record:
+    request: ConversionRequested
+    scratch: Path
+    clock: Clock
+    began: float
+    """By `clock.monotonic`."""
+    started_at: str
+    steps: list[StepReport] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    cases: dict[str, Case] = field(default_factory=dict)
+    samples: dict[str, Array] = field(default_factory=dict)
+    exported: Exported | None = None
+    rung: ladder.Rung | None = None
+    signature: Signature | None = None
+    comparisons: list[Comparison] = field(default_factory=list)
+    config: ModelConfig | None = None
+    served: ServedReport | None = None
+
+    @property
+    def spec(self) -> ConvertSpec:
+        return self.request.spec.convert
+
+    @property
+    def name(self) -> str:
+        return self.spec.name or self.request.conversion_id
+
+    @property
+    def batch_sizes(self) -> tuple[int, ...]:
+        return cases.sizes(self.spec.inputs, self.spec.batch_sizes)
+
+    def note(self, words: str) -> None:
+        if words not in self.notes:
+            self.notes.append(words)
+
+    def step(self, name: str, passed: bool, message: str, began: float) -> None:
+        seconds = round(self.clock.monotonic() - began, 3)
+        self.steps.append(StepReport(name=name, passed=passed, message=message, seconds=seconds))
+
+
+def finish(record: Record, target: Path, fault: str | None) -> ConversionReport:
+    """Write the report and publish the folder as `target`. `fault`: why it failed; None: proven."""
+    for scratch in record.scratch.glob("rung-*"):
+        shutil.rmtree(scratch, ignore_errors=True)
+    report = _report(record, fault)
+    (record.scratch / "report.json").write_text(report.model_dump_json(indent=1))
+    (record.scratch / "report.html").write_text(page.render(report))
+    publish(record.scratch, target)
+    return report
+
+
+def _report(record: Record, fault: str | None) -> ConversionReport:
+    signature, exported = record.signature, record.exported
+    # What a person asks is how far off it is on inputs like its own; the edge cases stand in the table of comparisons.
+    usual = [item.max_abs for item in record.comparisons if item.case.startswith(("samples", "random"))]
+    batches = sorted(record.batch_sizes)
+    proven = f"equal on {len(record.cases)} inputs at batch sizes {', '.join(map(str, batches))}"
+    return ConversionReport(
+        conversion_id=record.request.conversion_id,
+        job_id=record.request.job_id,
+        name=record.name,
+        verdict="failed" if fault else "proven",
+        summary=fault or proven,
+        started_at=record.started_at,
+        seconds=round(record.clock.monotonic() - record.began, 3),
+        framework=exported.framework if exported else record.request.spec.framework,
+        sandbox=exported.sandbox if exported else "",
+        opset=signature.opset if signature else None,
+        ir_version=signature.ir_version if signature else None,
+        exporter=record.rung.exporter if record.rung else None,
+        parameters=exported.parameters if exported else None,
+        operators=dict(signature.operators) if signature else {},
+        inputs=[asdict(item) for item in signature.inputs] if signature else [],
+        outputs=[asdict(item) for item in signature.outputs] if signature else [],
+        batch_sizes=batches,
+        max_abs_error=max(usual, default=None),
+        steps=record.steps,
+        comparisons=[asdict(item) for item in record.comparisons],
+        notes=record.notes,
+        served=record.served,
+        files=[
+            FileReport(path=str(file.relative_to(record.scratch)), bytes=file.stat().st_size, sha256=digest(file))
+            for file in sorted(record.scratch.rglob("*"))
+            if file.is_file()
+        ],
+        tools={tool: version(tool) for tool in TOOLS},
+    )
