@@ -12,6 +12,10 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
       say "$missing could not be installed; their tests will be skipped"
   fi
   if command -v dockerd >/dev/null 2>&1 && ! docker info >/dev/null 2>&1; then
+    # An engine that was killed leaves its number behind and refuses to start while another process has it.
+    if [ -f /var/run/docker.pid ] && ! grep -qs dockerd "/proc/$(cat /var/run/docker.pid)/cmdline"; then
+      rm -f /var/run/docker.pid
+    fi
     dockerd >/tmp/trainyard-dockerd.log 2>&1 &
     dockerd_pid=$!
     trap 'kill "$dockerd_pid" 2>/dev/null || true' EXIT
