@@ -40,11 +40,13 @@ def check_result(gateway: Yard, job: JobView) -> None:
 
 def test_the_main_job(yard: YardProcess, gateway: Yard, digits: Path) -> None:
     job = gateway.submit(files.read(digits))
-    kinds = [event.kind for event in gateway.follow_events(job.job_id)]
+    events = list(gateway.follow_events(job.job_id))
+    kinds = [event.kind for event in events]
     check_result(gateway, gateway.wait(job.job_id))
     ended = gateway.job(job.job_id)
     lifecycle = [kind for kind in kinds if kind not in {"progress", "queued"}]
-    assert lifecycle == ["submitted", "resolved", "starting", "running", "succeeded"]
+    told = [event.data for event in events if event.kind == "restarting"]
+    assert lifecycle == ["submitted", "resolved", "starting", "running", "succeeded"], told
     assert "progress" in kinds
     assert (Path(ended.result["outputs"]) / "model.pt").exists()  # type: ignore[index]
     lines = list(gateway.follow_logs(job.job_id))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from trainyard.common.contract.events import JobSubmitted
 from trainyard.common.contract.explain import validate
 from trainyard.common.contract.jobfile import MAX_BYTES, parse_json, parse_yaml
 from trainyard.common.contract.jobs import JobSpec
@@ -81,6 +83,44 @@ def test_faults_are_told_where_they_are(changes: dict[str, Any], where: str, say
         spec(**changes)
     assert [problem.where for problem in caught.value.problems] == [where]
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"framework": "jax", "roles": {"chief": {}}}, "jax knows no role 'chief': worker"),
+        ({"framework": "tensorflow", "roles": {"ps": {}, "worker": {}}}, "role ps needs chief beside it"),
+        ({"framework": "tensorflow", "roles": {"chief": {"replicas": 2}}}, "role chief is a single process, not 2"),
+        (
+            {"framework": "mxnet", "processes": 2},
+            "mxnet with more than one process needs roles scheduler, server, worker",
+        ),
+        ({"framework": {"name": "pytorch", "mode": "horovodrun"}}, "is none of pytorch's: processes, torchrun"),
+        ({"framework": {"name": "pytorch", "elastic": {}}}, "set framework.mode to torchrun"),
+        ({"framework": {"name": "jax", "elastic": {}}}, "jax has no elastic mode"),
+        ({"framework": "tensorflow", "env": {"TF_CONFIG": "{}"}}, "TF_CONFIG is set by the launcher"),
+        ({"framework": "jax", "roles": {"worker": {"env": {"JAX_PROCESS_ID": "1"}}}}, "JAX_PROCESS_ID is set by"),
+        ({"roles": {"a": {"env": {"RANK": "1"}}}}, "RANK is set by the launcher"),
+        ({"roles": {"a": {"background": True}}}, "nothing would decide when the job is done"),
+    ],
+)
+def test_a_shape_that_the_framework_cannot_have_is_refused(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        spec(**changes)
+    assert says in str(caught.value)
+
+
+def test_what_was_accepted_once_is_read_for_ever() -> None:
+    """An older yard took roles that its table of frameworks did not look at; its log must stay readable."""
+    old = {**MINIMAL, "framework": {"name": "jax"}, "roles": {"chief": {"env": {"JAX_PROCESS_ID": "1"}}}}
+    event = JobSubmitted.parse(json.dumps({"job_id": "j", "owner": "ann", "spec": old}))
+    assert event.spec.roles["chief"].env == {"JAX_PROCESS_ID": "1"}
+
+
+def test_a_role_is_written_as_a_job_is() -> None:
+    role = spec(roles={"ps": {"command": "python serve.py --port 1", "env": {"N": 3}}}).roles["ps"]
+    assert role.command == ("python", "serve.py", "--port", "1")
+    assert role.env == {"N": "3"}
 
 
 def test_missing_fields_are_each_named() -> None:

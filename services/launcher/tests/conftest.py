@@ -6,12 +6,13 @@ import asyncio
 import os
 import signal
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 import pytest_asyncio
 
 from trainyard.common import ids
@@ -19,6 +20,8 @@ from trainyard.common.bus.memory import MemoryBus
 from trainyard.common.clock import SystemClock
 from trainyard.common.contract import events
 from trainyard.common.errors import StaleSequence
+from trainyard.common.lifecycle.states import State
+from trainyard.common.lifecycle.transitions import Head
 from trainyard.common.projection.store import Store
 from trainyard.common.testing.builders import spec
 from trainyard.common.testing.eventually import eventually
@@ -27,6 +30,9 @@ from trainyard.launcher.adapters.local.images import LocalImages
 from trainyard.launcher.adapters.noop import NoopBackend
 from trainyard.launcher.adapters.projection import SCHEMA, ActiveJobs
 from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.frameworks.shape import Rendezvous
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.plan import AttemptPlan, Folders, Interpreter, build, places
 from trainyard.launcher.reconciler import Reconciler
 
 
@@ -123,3 +129,31 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     for process in made.processes(str(tmp_path)):
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def job() -> Callable[..., Job]:
+    """A starting job from changes to the smallest spec."""
+
+    def make(attempt: int = 1, **changes: Any) -> Job:
+        return Job(Head("j", State.STARTING, 1, attempt), spec(**changes), "ann", 0.0, "host")
+
+    return make
+
+
+@pytest.fixture
+def plan() -> Callable[..., AttemptPlan]:
+    """A job's plan on one machine, without a machine."""
+
+    def make(made: Job, **env: str) -> AttemptPlan:
+        ranks = range(len(places(made.spec)))
+        return build(
+            made,
+            folders=Folders("/work", "/out", "/ckpt", "/worker", {rank: f"/report/{rank}" for rank in ranks}),
+            interpreter=Interpreter("/image/bin/python", "/image/bin"),
+            rendezvous=Rendezvous("127.0.0.1", 29500, tuple(f"127.0.0.1:{29501 + rank}" for rank in ranks), "lo"),
+            inherited={"PATH": "/usr/bin", "SECRET_TOKEN": "x", "NATS_PASSWORD": "x", "LC_ALL": "C", **env},
+            traceparent="00-" + "a" * 32 + "-" + "b" * 16 + "-01",
+        )
+
+    return make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -72,6 +72,27 @@ def test_all_well_is_success() -> None:
     assert (event.kind, event.outputs, event.seconds) == ("succeeded", "/out", 100.0)
     assert decide(sight(State.RUNNING, RUNNING)) == Wait()
     assert decide(sight(State.RUNNING, [RUNNING[0], DONE[1]])) == Wait()
+
+
+class TestRolesThatServe:
+    """A parameter server or a store is ended when the others are done, and its end decides nothing."""
+
+    ROLES: ClassVar[dict[str, Any]] = {"store": {"background": True}, "train": {}}
+
+    def sight(self, *ranks: RankSeen) -> Sight:
+        made = Job(Head("j", State.RUNNING, 7, 1), spec(roles=self.ROLES), "ann", 0.0, "host", 900.0, 900.0)
+        return Sight(made, ranks, NOW, None, "local", "node", "/out", lambda _: ())
+
+    def test_they_are_ended_when_the_others_are_done(self) -> None:
+        assert decide(self.sight(RUNNING[0], RUNNING[1])) == Wait()
+        assert decide(self.sight(RUNNING[0], DONE[1])) == Stop("those that it served are done")
+        stopped = ended(0, signal=15, stopped=True)
+        assert appended(decide(self.sight(stopped, DONE[1]))).kind == "succeeded"
+        assert appended(decide(self.sight(ended(0, exit_code=1), DONE[1]))).kind == "succeeded"
+
+    def test_one_that_fails_before_ends_the_attempt(self) -> None:
+        assert decide(self.sight(ended(0, exit_code=1), RUNNING[1])) == Stop("another rank has failed")
+        assert decide(self.sight(DONE[0], RUNNING[1])) == Wait()
 
 
 def test_one_bad_rank_ends_the_others_first() -> None:

@@ -6,7 +6,7 @@ from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.frameworks import FRAMEWORKS
 from trainyard.common.errors import InvalidInput
 
-_COMMAND = {"pytorch": "python train.py", "generic": "echo hello"}
+_COMMAND = {"generic": "echo hello"}
 
 _TEMPLATE = """\
 # yaml-language-server: $schema={schema}
@@ -17,12 +17,7 @@ command: {command}
 # project: default
 # labels: {{team: vision}}
 # env: {{EPOCHS: 10}}
-# processes: 2                # ranks on a machine; each gets its RANK, WORLD_SIZE and MASTER_ADDR
-# replicas: 1                 # machines
-resources:                    # what each process needs
-  cpu: 1
-  memory: 1Gi
-  # accelerators: {{count: 1, kind: gpu}}
+{shape}
 # retries: {{user: 0, infrastructure: 3, preemption: 10}}
 # timeouts: {{pending: 1h, active: 2d, idle: 30m, grace: 30s}}
 # convert:                    # to ONNX and a Triton repository, proven equal
@@ -32,9 +27,26 @@ resources:                    # what each process needs
 #   samples: samples.npz      # held-out inputs by name, and `labels`
 """
 
+_SHORT = """\
+# processes: 2                # ranks on a machine; each is told its number and where the others are
+# replicas: 1                 # machines
+resources:                    # what each process needs
+  cpu: 1
+  memory: 1Gi
+  # accelerators: {count: 1, kind: gpu}"""
+
+_ROLE = """\
+  {role}:
+    replicas: 1
+    # processes: 1
+    resources: {{cpu: 1, memory: 1Gi}}"""
+
 
 def render(framework: str, schema: str = "contract/schemas/v1/job.json") -> str:
     """Raises InvalidInput for a framework that no adapter knows."""
     if framework not in FRAMEWORKS:
         raise InvalidInput.one(f"{framework!r} is not known", "framework", nearest(framework, list(FRAMEWORKS)))
-    return _TEMPLATE.format(framework=framework, command=_COMMAND[framework], schema=schema)
+    gang = FRAMEWORKS[framework].gang
+    shape = "\n".join(["roles:", *(_ROLE.format(role=role) for role in gang)]) if gang else _SHORT
+    command = _COMMAND.get(framework, "python train.py")
+    return _TEMPLATE.format(framework=framework, command=command, schema=schema, shape=shape)

@@ -163,6 +163,8 @@ class JobRestarting(AttemptEvent):
     used: dict[str, int] = {}
     """What each budget has paid so far, this restart included."""
     endings: tuple[Ending, ...] = ()
+    log_tail: tuple[str, ...] = ()
+    """The last lines of the rank that is to blame."""
 
 
 class JobSuspended(AttemptEvent):

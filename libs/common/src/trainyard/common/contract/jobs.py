@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from trainyard.common.contract.conversions import ConvertSpec
-from trainyard.common.contract.frameworks import FRAMEWORKS, FrameworkName
-from trainyard.common.contract.model import Bytes, DnsLabel, Duration, Spec, Text
-
-RESERVED_ENV = frozenset(
-    "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT TORCHELASTIC_RESTART_COUNT".split()
-)
-"""Names that the launcher gives to every rank. Source: torch elastic documentation."""
-
+from trainyard.common.contract.frameworks import FRAMEWORKS, RESERVED_ENV, FrameworkName, fault
+from trainyard.common.contract.model import STORED, Bytes, DnsLabel, Duration, Spec, Text
 
 _SHORT = ("replicas", "processes", "resources", "limits")
+
+
+class Elastic(Spec):
+    """For modes that go on when processes or replicas come and go."""
+
+    min_replicas: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """It goes on with this many; the job's `replicas` is the most."""
+    restarts: Annotated[int, Field(ge=0, le=100)] = 3
+    """Times that the framework itself starts its processes again within one attempt."""
 
 
 class Framework(Spec):
@@ -28,6 +31,11 @@ class Framework(Spec):
     """Which adapter forms the process group."""
     version: Annotated[str, Field(max_length=100)] | None = None
     """A PEP 440 specifier such as `>=2.1,<3`; absent: the newest that fits."""
+    mode: Annotated[str, Field(max_length=40)] | None = None
+    """How the processes are started (`torchrun`, `msrun` …); absent: the framework's first, see `yard frameworks`."""
+    elastic: Elastic | None = None
+    features: Annotated[tuple[Annotated[str, Field(max_length=40)], ...], Field(max_length=16)] = ()
+    """What image and hardware must be able to do: `bf16`, `flash-attention`, `torch-compile` …"""
 
 
 def _framework(value: Any) -> Any:
@@ -73,11 +81,16 @@ class Role(Spec):
     """Machines or pods."""
     processes: Annotated[int, Field(ge=1, le=1024)] = 1
     """Processes in each replica; usually one for each accelerator."""
-    command: tuple[Text, ...] | None = None
+    command: Annotated[
+        tuple[Text, ...] | None,
+        BeforeValidator(lambda value: _command(value), json_schema_input_type=tuple[str, ...] | str | None),
+    ] = None
     """Instead of the job's command."""
-    env: dict[str, Text] = {}
+    env: Annotated[dict[str, Text], BeforeValidator(lambda value: _env(value)), Field(max_length=256)] = {}
     resources: Resources = Resources()
     limits: Limits = Limits()
+    background: bool | None = None
+    """It serves the others: ended when they are done, its own end decides nothing. Absent: as the framework has it."""
 
 
 class Retries(Spec):
@@ -111,6 +124,15 @@ def _command(value: Any) -> Any:
         except ValueError as error:
             raise ValueError(f"the command cannot be split into words: {error}") from error
     return value
+
+
+def _usable(env: dict[str, str], reserved: frozenset[str] = RESERVED_ENV) -> dict[str, str]:
+    for name in env:
+        if not name or "=" in name or "\0" in name:
+            raise ValueError(f"{name!r} is not a name of an environment variable")
+        if name in reserved or name.startswith("TRAINYARD_"):
+            raise ValueError(f"{name} is set by the launcher; choose another name")
+    return env
 
 
 def _env(value: Any) -> Any:
@@ -159,12 +181,7 @@ class JobSpec(Spec):
     @field_validator("env")
     @classmethod
     def _env_is_usable(cls, env: dict[str, str]) -> dict[str, str]:
-        for name in env:
-            if not name or "=" in name or "\0" in name:
-                raise ValueError(f"{name!r} is not a name of an environment variable")
-            if name in RESERVED_ENV or name.startswith("TRAINYARD_"):
-                raise ValueError(f"{name} is set by the launcher; choose another name")
-        return env
+        return _usable(env)
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Self:
@@ -174,6 +191,23 @@ class JobSpec(Spec):
         short = [name for name in _SHORT if getattr(self, name) != type(self).model_fields[name].default]
         if short:
             raise ValueError(f"say {', '.join(short)} inside each of `roles`, not beside them")
+        return self
+
+    @model_validator(mode="after")
+    def _the_framework_can_be_started_so(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
+        roles = self.all_roles()
+        framework = self.framework
+        shape = {name: role.replicas * role.processes for name, role in roles.items()}
+        wrong = fault(framework.name, framework.mode, framework.elastic is not None, shape)
+        if wrong is not None:
+            raise ValueError(wrong)
+        reserved = RESERVED_ENV | FRAMEWORKS[framework.name].reserved
+        for env in (self.env, *(role.env for role in roles.values())):
+            _usable(env, reserved)
+        if roles and all(role.background for role in roles.values()):
+            raise ValueError("every role is `background`: nothing would decide when the job is done")
         return self
 
     def all_roles(self) -> dict[str, Role]:
@@ -193,6 +227,7 @@ class JobSpec(Spec):
 __all__ = [
     "FRAMEWORKS",
     "Accelerators",
+    "Elastic",
     "Framework",
     "JobSpec",
     "Limits",

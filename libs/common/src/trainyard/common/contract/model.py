@@ -14,6 +14,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Str
 from trainyard.common.contract import quantities
 
 
+STORED = "stored"
+"""The validation context of what comes from the log: what was accepted once is read for ever, however the rules of
+acceptance have changed since."""
+
+
 class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False, use_attribute_docstrings=True)
 
@@ -23,7 +28,7 @@ class Fact(BaseModel):
 
     @classmethod
     def parse(cls, data: bytes | str) -> Self:
-        return cls.model_validate_json(data, extra="ignore")
+        return cls.model_validate_json(data, extra="ignore", context=STORED)
 
     def dump(self) -> bytes:
         """Compact JSON without the fields that were never set; what goes on the wire."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
-from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.core.plan import Interpreter, places
 from trainyard.launcher.ports import Report
 
 
@@ -23,7 +23,7 @@ class NoopBackend:
         """Nothing to start."""
 
     def look(self, job: Job) -> Sequence[RankSeen]:
-        return [RankSeen(rank, Phase.ENDED, exit_code=0) for rank in range(job.spec.world_size())]
+        return [RankSeen(rank, Phase.ENDED, exit_code=0) for rank in range(len(places(job.spec)))]
 
     async def stop(self, job: Job, why: str) -> None:
         """Nothing to stop."""

@@ -12,6 +12,7 @@ from trainyard.common.bus.port import Batch
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobSubmitted
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.model import STORED
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, IllegalTransition
 from trainyard.common.projection.store import Store
@@ -109,7 +110,7 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
     head = document.pop("head")
     return Job(
         head=Head(job_id, State(head["state"]), head["seq"], head["attempt"], tuple(head["path"])),
-        spec=JobSpec.model_validate_json(spec, extra="ignore"),
+        spec=JobSpec.model_validate_json(spec, extra="ignore", context=STORED),
         owner=document["owner"],
         submitted_at=document["submitted_at"],
         image=document["image"],

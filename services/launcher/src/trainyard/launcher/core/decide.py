@@ -16,7 +16,7 @@ from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.lifecycle.states import BUDGET_OF, Budget, EndReason, State
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
-from trainyard.launcher.core.plan import places
+from trainyard.launcher.core.plan import places, serves
 
 Tail = Callable[[int], Sequence[str]]
 """Rank → its last log lines."""
@@ -130,7 +130,10 @@ def _starting(sight: Sight) -> Decision:
 
 def _running(sight: Sight) -> Decision:
     sight = replace(sight, ranks=_all_that_ran(sight))
-    if all(rank.succeeded for rank in sight.ranks):
+    serving = serves(sight.job.spec)
+    if all(rank.succeeded for rank in sight.ranks if rank.rank not in serving):
+        if not all(rank.over for rank in sight.ranks):
+            return Stop("those that it served are done")
         return Append(
             events.JobSucceeded(
                 job_id=sight.job.job_id,
@@ -172,6 +175,7 @@ def _failing(sight: Sight) -> Decision:
                 budget_left=left - 1,
                 used=used,
                 endings=endings,
+                log_tail=tail,
             )
         )
     if reason is EndReason.LOST:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,9 +23,9 @@ import trainyard.launcher
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
-from trainyard.common.loopback import free_port
 from trainyard.launcher.adapters.local import life
 from trainyard.launcher.adapters.local.folders import LocalFolders
+from trainyard.launcher.adapters.local.ports import Ports
 from trainyard.launcher.adapters.local.reports import ReportReader
 from trainyard.launcher.adapters.local.supervisor import record, run
 from trainyard.launcher.core import plan
@@ -40,6 +39,7 @@ log = structlog.get_logger()
 
 BIRTH = 10.0  # seconds a supervisor has to take its lock, after which it is started again
 BIRTHS = 3  # supervisors of one rank, after which it is given up
+HOST = "127.0.0.1"
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 
 
@@ -53,6 +53,7 @@ class LocalBackend:
         self.node = node
         self._folders = LocalFolders(state)
         self._reports = ReportReader()
+        self._ports = Ports()
         self._logs = LogStore(self._folders.logs)
         self._births: dict[Path, list[float]] = {}
         """When the supervisors of a rank were started by this launcher (monotonic seconds)."""
@@ -95,6 +96,7 @@ class LocalBackend:
     def forget(self, job: Job) -> None:
         ended = self._folders.output(job).parent
         self._reports.forget(ended)
+        self._ports.forget(ended)
         for known in (self._births, self._vanished):
             for folder in [folder for folder in known if folder.is_relative_to(ended)]:
                 del known[folder]
@@ -118,7 +120,7 @@ class LocalBackend:
             job,
             folders=self._folders.make(job),
             interpreter=interpreter,
-            rendezvous=Rendezvous("127.0.0.1", self._port(job), LOOPBACK, job.attempt),
+            rendezvous=self._rendezvous(job),
             inherited=os.environ,
             traceparent=job.trace,
         )
@@ -139,16 +141,11 @@ class LocalBackend:
             "log": str(self._folders.log(job, rank.place.rank)),
         }
 
-    def _port(self, job: Job) -> int:
-        """One port for all ranks of an attempt, another for the next: whoever writes it down first has chosen it."""
-        file = self._folders.attempt(job) / "port"
-        if not file.exists():
-            mine = file.with_name(f".port.{os.getpid()}.{threading.get_ident()}")
-            mine.write_text(str(free_port()))
-            with suppress(FileExistsError):
-                os.link(mine, file)
-            mine.unlink()
-        return int(file.read_text())
+    def _rendezvous(self, job: Job) -> Rendezvous:
+        """One port for all ranks of an attempt and one for each, others for the next attempt."""
+        count = 1 + len(plan.places(job.spec))
+        meet, *own = self._ports.of(self._folders.attempt(job) / "ports", count)
+        return Rendezvous(HOST, meet, tuple(f"{HOST}:{port}" for port in own), LOOPBACK)
 
     def _may_be_born(self, folder: Path) -> bool:
         if life.held(folder) or any(record.read(folder, name) is not None for name in (record.EXIT, record.PID)):
