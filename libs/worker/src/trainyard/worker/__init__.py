@@ -7,8 +7,9 @@ works, on one process and in the current folder, so a script can be tried by han
 """
 
 from trainyard.worker.checkpoints import latest_checkpoint, save_checkpoint
-from trainyard.worker.distributed import Process, init_distributed
+from trainyard.worker.distributed import init_distributed
 from trainyard.worker.place import Place, here, output_dir
+from trainyard.worker.process import Process
 from trainyard.worker.progress import report
 
 __all__ = [

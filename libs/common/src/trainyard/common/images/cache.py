@@ -42,7 +42,11 @@ class Image:
 
 def key_of(recipe: Recipe) -> str:
     """Equal for equal content on equal interpreters and machines."""
-    parts = (repr(recipe), platform.python_version(), platform.machine(), sys.platform)
+    try:
+        version = uv.interpreter(recipe.python).version if recipe.python else ""
+    except uv.Failed:  # building it says so in words
+        version = ""
+    parts = (repr(recipe.content), version, platform.machine(), sys.platform)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -51,6 +55,21 @@ def find(recipe: Recipe, images: Path) -> Image | None:
     folder = _folder(recipe, images)
     whole = (folder / "ready.json").exists() and _python(folder).exists()  # not when its Python was removed
     return Image(recipe.name, key_of(recipe), _python(folder)) if whole else None
+
+
+def obstacle(recipe: Recipe) -> str | None:
+    """Why this machine cannot build it, as far as that can be told without trying."""
+    try:
+        if not recipe.not_local:
+            uv.interpreter(recipe.python)
+    except uv.Failed as error:
+        return str(error)
+    return recipe.not_local or None
+
+
+def building(recipe: Recipe, images: Path) -> Path:
+    """Where the image grows while it is built."""
+    return _folder(recipe, images).with_suffix(".building")
 
 
 def ensure(recipe: Recipe, images: Path, progress: Progress, stop: threading.Event = NEVER) -> Image:
@@ -101,15 +120,15 @@ async def obtain(recipe: Recipe, images: Path, progress: Progress) -> Image:
 
 
 def _build(recipe: Recipe, folder: Path, builder: uv.Builder) -> None:
-    building = folder.with_suffix(".building")
-    for stale in (building, folder):  # of a builder that was killed
+    growing = folder.with_suffix(".building")
+    for stale in (growing, folder):  # of a builder that was killed
         shutil.rmtree(stale, ignore_errors=True)
     try:
-        builder.build(recipe, building)
-        (building / "ready.json").write_text(json.dumps({"name": recipe.name, "version": recipe.version}))
-        building.replace(folder)
+        builder.build(recipe, growing)
+        (growing / "ready.json").write_text(json.dumps({"name": recipe.name, "version": recipe.version}))
+        growing.replace(folder)
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        shutil.rmtree(growing, ignore_errors=True)
     builder.progress(f"image {recipe.name} is ready")
 
 

@@ -3,22 +3,33 @@
 name = "pytorch-cpu"
 framework = "pytorch"
 version = "2.13.0"               # of the framework
-accelerators = ["cpu"]
+accelerators = ["cpu"]           # kinds that it can use; the first is what it was made for
+features = ["torch-compile"]     # what image and framework can do beyond the framework's name
 
-[local]
+[local]                          # a virtual environment on this machine; absent: `not_local = "why"` above
 python = ">=3.11,<3.15"          # interpreters that have wheels
 lock = "requirements.lock"       # hashes for everything in it
 cpu_build = ["torch==2.13.0"]    # installed apart: its CPU build comes from where this machine has one
+size = 941                       # MB, measured; for the progress bar
+
+[container]                      # see `yard images dockerfile`
+base = "docker.io/library/python:3.11-slim-bookworm"
+digest = "sha256:…"              # of the image as it was pushed; `yard images pin`
+labels = { cuda = "13.0" }       # facts for the matrix: cuda, cudnn, rocm, cann, arch (compute capabilities) …
+packages = ["g++"]               # Debian packages
+install = ["horovod==0.28.1"]    # what pip installs or compiles beside the lock
+environment = { A = "b" }        # for that
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trainyard.common.errors import NotFound, TrainyardError
 
@@ -31,6 +42,18 @@ class _Local(BaseModel):
     python: str
     lock: str
     cpu_build: tuple[str, ...] = ()
+    size: Annotated[int, Field(ge=0)] = 0
+
+
+class _Container(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    base: str = "docker.io/library/python:3.11-slim-bookworm"
+    reference: str | None = None
+    digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
+    labels: dict[str, str] = {}
+    packages: tuple[str, ...] = ()
+    install: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
 
 
 class _Image(BaseModel):
@@ -39,7 +62,33 @@ class _Image(BaseModel):
     framework: str
     version: str
     accelerators: tuple[str, ...]
-    local: _Local
+    features: tuple[str, ...] = ()
+    not_local: str = ""
+    local: _Local | None = None
+    container: _Container = _Container()
+
+    @model_validator(mode="after")
+    def _says_why_it_is_not_local(self) -> Self:
+        if (self.local is None) != bool(self.not_local):
+            raise ValueError("either a [local] recipe or `not_local` with the reason why there is none")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    base: str
+    reference: str | None
+    """Where it was pushed, without tag or digest."""
+    digest: str | None
+    labels: Mapping[str, str]
+    packages: tuple[str, ...]
+    install: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pinned(self) -> str | None:
+        """What Kubernetes is given: one content for ever; None until it was pushed and pinned."""
+        return f"{self.reference}@{self.digest}" if self.reference and self.digest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +98,23 @@ class Recipe:
     version: str
     accelerators: tuple[str, ...]
     python: str
-    """A PEP 440 specifier."""
+    """A PEP 440 specifier; empty where there is no local recipe."""
     lock: str
     """The text of the locked requirements."""
     cpu_build: tuple[str, ...]
+    size: int = 0
+    """Bytes of the environment, about; 0: nobody has measured."""
+    not_local: str = ""
+    """Why it cannot be built as an environment on a machine, in words; empty: it can."""
+    features: tuple[str, ...] = ()
+    container: Container = field(
+        default=Container("docker.io/library/python:3.11-slim-bookworm", None, None, {}, ()), compare=False
+    )
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What makes the local image what it is."""
+        return (self.name, self.framework, self.version, self.accelerators, self.python, self.lock, self.cpu_build)
 
 
 def folder(env: Mapping[str, str]) -> Path:
@@ -84,17 +146,22 @@ def _read(image: Path) -> Recipe:
     file = image / "image.toml"
     try:
         document = _Image.model_validate(tomllib.loads(file.read_text()))
-        lock = (image / document.local.lock).read_text()
+        lock = (image / document.local.lock).read_text() if document.local else ""
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
         raise TrainyardError(f"{file} cannot be used: {error}") from error
     if document.name != image.name:
         raise TrainyardError(f"{file} names itself {document.name!r} but lies in {image.name!r}")
+    local, container = document.local, document.container
     return Recipe(
         document.name,
         document.framework,
         document.version,
         document.accelerators,
-        document.local.python,
+        local.python if local else "",
         lock,
-        document.local.cpu_build,
+        local.cpu_build if local else (),
+        size=local.size * 10**6 if local else 0,
+        not_local=document.not_local,
+        features=document.features,
+        container=Container(**container.model_dump()),
     )

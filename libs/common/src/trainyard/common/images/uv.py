@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import uv
@@ -55,16 +56,16 @@ class Builder:
 
     def build(self, recipe: Recipe, folder: Path) -> None:
         """An environment in `folder` that can be renamed. Raises Failed."""
-        version = platform.python_version()
-        if version not in SpecifierSet(recipe.python):
-            raise Failed(f"it needs Python {recipe.python}, the services run on {version}")
+        if recipe.not_local:
+            raise Failed(recipe.not_local)
         self.progress(f"image {recipe.name}: making the environment")
-        self._run(["venv", "--quiet", "--relocatable", "--python", sys.executable, str(folder)])
+        self._run(["venv", "--quiet", "--relocatable", "--python", interpreter(recipe.python).path, str(folder)])
         python = str(folder / "bin" / "python")
         lock = folder / "requirements.lock"
         lock.write_text(recipe.lock)
         self.progress(f"image {recipe.name}: installing the locked packages")
-        self._run(["pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(lock)])
+        # The lock is whole: what is not in it (a framework whose CPU build comes below) must not be added.
+        self._run(["pip", "install", "--quiet", "--no-deps", "--python", python, "--require-hashes", "-r", str(lock)])
         for requirement in recipe.cpu_build:
             self.progress(f"image {recipe.name}: installing {requirement} (CPU build)")
             self._install_cpu_build(python, requirement)
@@ -109,6 +110,32 @@ class Builder:
                         raise Failed(why) from None
         if process.returncode != 0:
             raise Failed(_explained(said))
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    path: str
+    version: str
+
+
+@cache
+def interpreter(specifier: str) -> Interpreter:
+    """Our own Python where it fits, or else the newest on this machine that does. Raises Failed."""
+    own = platform.python_version()
+    if own in SpecifierSet(specifier):
+        return Interpreter(sys.executable, own)
+    command = [uv.find_uv_bin(), "python", "find", "--no-project", "--system", specifier]
+    found = subprocess.run(
+        command, env=environment(os.environ), capture_output=True, text=True, check=False, timeout=60
+    )
+    path = found.stdout.strip()
+    if found.returncode != 0 or not path:
+        raise Failed(f"it needs Python {specifier}, the services run on {own} and no other that fits is installed here")
+    asked = subprocess.run(
+        [path, "-c", "import platform; print(platform.python_version())"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    return Interpreter(path, asked.stdout.strip())
 
 
 def sources(env: Mapping[str, str]) -> list[tuple[str, list[str]]]:

@@ -1,0 +1,52 @@
+"""Changes to the catalogue's files that the CLI makes: a new lock, a pinned digest."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import uv
+
+from trainyard.common.errors import InvalidInput, TrainyardError
+from trainyard.common.images.uv import environment
+
+DIGEST = re.compile(r"^(?P<reference>[^@\s]+)@(?P<digest>sha256:[0-9a-f]{64})$")
+_OPTIONS = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links")
+
+
+def lock(image: Path, *, upgrade: bool = False) -> bool:
+    """Writes requirements.lock from requirements.in (and overrides.txt). True when it has changed. Raises TrainyardError."""
+    wishes, target, overrides = image / "requirements.in", image / "requirements.lock", image / "overrides.txt"
+    if not wishes.exists():
+        raise TrainyardError(f"{wishes} is missing: write the packages of the image into it, one a line")
+    before = target.read_text() if target.exists() else ""
+    command = [
+        *(uv.find_uv_bin(), "pip", "compile", *_OPTIONS, "--python-version", "3.11", str(wishes)),
+        *(("--overrides", str(overrides)) if overrides.exists() else ()),
+        *(("--upgrade",) if upgrade else ()),
+        *("--output-file", str(target)),
+    ]
+    env = {**environment(os.environ), "UV_CUSTOM_COMPILE_COMMAND": f"yard images lock {image.name}"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode != 0:
+        raise TrainyardError(f"{wishes} cannot be locked: {' '.join(done.stderr.split())[-400:]}")
+    return target.read_text() != before
+
+
+def pin(image: Path, pushed: str) -> None:
+    """Writes where the container image was pushed, by digest, into image.toml. Raises InvalidInput."""
+    found = DIGEST.match(pushed)
+    if found is None:
+        raise InvalidInput.one(
+            f"{pushed!r} has no digest", "reference", "write registry/name@sha256:<64 hexadecimal digits>"
+        )
+    file = image / "image.toml"
+    text = re.sub(r"(?m)^(reference|digest) = .*\n", "", file.read_text())
+    lines = f'reference = "{found["reference"]}"\ndigest = "{found["digest"]}"\n'
+    if "[container]\n" in text:
+        text = text.replace("[container]\n", f"[container]\n{lines}")
+    else:
+        text = f"{text.rstrip()}\n\n[container]\n{lines}"
+    file.write_text(text)
