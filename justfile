@@ -30,3 +30,7 @@ contract:
 # Speed, as ratios in one run
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
+
+# Every framework's example, trained on this machine; prints a table
+frameworks *options:
+    .venv/bin/pytest -q -s -m "e2e" tests/e2e/test_examples.py {{options}}

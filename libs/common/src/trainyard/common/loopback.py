@@ -1,12 +1,32 @@
-"""Free ports of this machine."""
+"""Free ports of this machine.
+
+Between choosing a port and listening on it seconds may pass. So ports are taken below the range from which the kernel gives
+ports to outgoing connections (32768 on Linux, 49152 on macOS): from there one can be taken by chance, even by the very
+client that tries to reach it. A connection from a port to itself succeeds on loopback while nobody listens, and whoever
+comes to listen finds the port in use.
+"""
 
 from __future__ import annotations
 
+import random
 import socket
+
+PORTS = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """A TCP port on loopback that nobody holds at this moment; whoever uses it must bear that it was taken since."""
+    """A TCP port that nobody holds at this moment; whoever uses it must bear that it was taken since."""
+    while True:
+        port = random.choice(PORTS)  # noqa: S311 - spreads callers, keeps nothing secret
+        if is_free(port):
+            return port
+
+
+def is_free(port: int) -> bool:
+    """Whether it can be listened on, on every address."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True

@@ -1,24 +1,25 @@
 """Exchange among ranks whose framework has none: everybody's bytes to everybody, over TCP, standard library only.
 
 Rank 0 listens on the attempt's own port; each exchange is one connection from every other rank, which sends its part and
-gets all parts. The job's id is the key of the connections (HMAC), so a stranger's bytes are never read. Bytes only: what
-they mean is the caller's business, and nothing is unpickled.
+gets all parts. A part is signed (HMAC) with the job's id, so a stranger's bytes are never taken. Bytes only: what they mean
+is the caller's business, and nothing is unpickled.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import socket
 import struct
 import time
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
+from typing import Self
 
 from trainyard.worker.meeting import wait_for_port
 
-_HEADER = struct.Struct("<II")  # rank, number of the exchange
-_SILENCE = struct.pack("ll", 10, 0)  # a timeval: seconds that a peer may say nothing
+_HEADER = struct.Struct("<IIQ32s")  # rank, number of the exchange, bytes that follow, signature of these three
+_SIGNED = struct.Struct("<IIQ")
+_SILENCE = 10.0  # seconds that a peer may say nothing
 
 
 class Gang:
@@ -38,11 +39,23 @@ class Gang:
         self._round += 1
         if self.size == 1:
             return [part]
-        return self._collect(part) if self.rank == 0 else self._send(part)
+        return self._collect(part) if self.rank == 0 else self._give(part)
 
     def barrier(self) -> None:
         """Until everybody is here."""
         self.gather(b"")
+
+    def close(self) -> None:
+        """Leave. Nobody is waited for: use `barrier` first where that matters."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _collect(self, part: bytes) -> list[bytes]:
         if self._server is None:
@@ -51,7 +64,7 @@ class Gang:
             self._server = socket.create_server(self._master, backlog=self.size)
         deadline = time.monotonic() + self._timeout
         parts: dict[int, bytes] = {0: part}
-        waiting: list[Connection] = []
+        waiting: list[socket.socket] = []
         while len(parts) < self.size:
             self._server.settimeout(max(0.01, deadline - time.monotonic()))
             try:
@@ -59,41 +72,58 @@ class Gang:
             except TimeoutError:
                 missing = sorted(set(range(self.size)) - parts.keys())
                 raise TimeoutError(f"ranks {missing} did not come within {self._timeout:g} s") from None
-            connection = _connection(peer)
+            peer.settimeout(_SILENCE)
             try:
-                deliver_challenge(connection, self._key)
-                answer_challenge(connection, self._key)
-                rank, number = _HEADER.unpack(connection.recv_bytes(_HEADER.size))
-                theirs = connection.recv_bytes()
-            except (AuthenticationError, EOFError, OSError, struct.error):
-                connection.close()  # a stranger, or a rank that has just died, for which the launcher ends us all
+                rank, theirs = self._receive(peer)
+            except (OSError, ValueError):
+                peer.close()  # a stranger, or a rank that has just died, for which the launcher ends us all
                 continue
-            if number != self._round:
-                raise RuntimeError(f"rank {rank} is at exchange {number}, rank 0 at {self._round}")
             parts[rank] = theirs
-            waiting.append(connection)
+            waiting.append(peer)
         ordered = [parts[rank] for rank in range(self.size)]
-        for connection in waiting:
-            for item in ordered:
-                connection.send_bytes(item)
-            connection.close()
+        for peer in waiting:
+            with peer:
+                peer.settimeout(self._timeout)
+                for rank, item in enumerate(ordered):
+                    self._send(peer, rank, item)
         return ordered
 
-    def _send(self, part: bytes) -> list[bytes]:
+    def _give(self, part: bytes) -> list[bytes]:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                with Client(self._master, authkey=self._key) as connection:
-                    connection.send_bytes(_HEADER.pack(self.rank, self._round))
-                    connection.send_bytes(part)
-                    return [connection.recv_bytes() for _ in range(self.size)]
-            except (ConnectionError, EOFError) as error:  # rank 0 is not there yet
+                with socket.create_connection(self._master, _SILENCE) as peer:
+                    peer.settimeout(max(0.01, deadline - time.monotonic()))  # rank 0 may be at work still
+                    self._send(peer, self.rank, part)
+                    return [self._receive(peer)[1] for _ in range(self.size)]
+            except OSError as error:  # rank 0 is not there yet
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"rank 0 did not answer within {self._timeout:g} s") from error
                 time.sleep(0.1)
 
+    def _send(self, peer: socket.socket, rank: int, part: bytes) -> None:
+        signed = _SIGNED.pack(rank, self._round, len(part))
+        peer.sendall(_HEADER.pack(rank, self._round, len(part), self._sign(signed)))
+        peer.sendall(part)
 
-def _connection(peer: socket.socket) -> Connection:
-    peer.setblocking(True)
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _SILENCE)
-    return Connection(peer.detach())
+    def _receive(self, peer: socket.socket) -> tuple[int, bytes]:
+        """Raises ValueError for what is not signed, RuntimeError for a rank that is elsewhere, OSError for the rest."""
+        rank, number, size, signature = _HEADER.unpack(_exactly(peer, _HEADER.size))
+        if not hmac.compare_digest(signature, self._sign(_SIGNED.pack(rank, number, size))):
+            raise ValueError("not of this job")
+        if number != self._round:
+            raise RuntimeError(f"rank {rank} is at exchange {number}, rank {self.rank} at {self._round}")
+        return rank, _exactly(peer, size)
+
+    def _sign(self, data: bytes) -> bytes:
+        return hmac.digest(self._key, data, "sha256")
+
+
+def _exactly(peer: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = peer.recv(min(size - len(data), 2**20))
+        if not chunk:
+            raise ConnectionError("the other side has gone")
+        data += chunk
+    return bytes(data)

@@ -10,6 +10,7 @@ import argparse
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -54,14 +55,13 @@ def parse() -> argparse.Namespace:
 
 
 def start_command(options: argparse.Namespace, folder: Path) -> list[str]:
-    host, _, port = options.address.rpartition(":")
+    port = options.address.rpartition(":")[2]
     ray = str(Path(sys.executable).with_name("ray"))
-    common = ["--node-ip-address", host, "--num-cpus", str(options.cpus), "--disable-usage-stats", "--block"]
+    common = ["--num-cpus", str(options.cpus), "--disable-usage-stats", "--block"]
     if options.head:
         return [
             *(ray, "start", "--head", "--port", port, "--temp-dir", str(folder)),
-            *("--include-dashboard", "false", "--ray-client-server-port", "0"),
-            *common,
+            *("--include-dashboard", "false", *common),
         ]
     return [ray, "start", "--address", options.address, *common]
 
@@ -70,16 +70,18 @@ def wait_for_nodes(address: str, count: int, node: subprocess.Popen[bytes]) -> N
     """Asks the head; raises RuntimeError when it ends or when not all have come."""
     import ray
 
+    host, _, port = address.rpartition(":")
     deadline = time.monotonic() + PATIENCE
     alive = 0
     while time.monotonic() < deadline:
         if node.poll() is not None:
             raise RuntimeError(f"ray start ended with code {node.returncode} before the cluster was there")
         try:
+            socket.create_connection((host, int(port)), 1).close()  # Ray itself would wait for a minute in silence
             if not ray.is_initialized():
                 ray.init(address=address, logging_level="ERROR", log_to_driver=False)
             alive = sum(item["Alive"] for item in ray.nodes())
-        except (ConnectionError, RuntimeError, TimeoutError):
+        except (OSError, RuntimeError):
             alive = 0
         if alive >= count:
             ray.shutdown()

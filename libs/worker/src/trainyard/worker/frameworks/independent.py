@@ -15,9 +15,14 @@ def join(backend: str | None, timeout: float) -> Process:
     if place.master is None:
         raise RuntimeError("TRAINYARD_MASTER_PORT not set: a job gets it from the launcher")
     gang = Gang(place.rank, place.world_size, place.master, timeout)
-    return Process(place.rank, place.local_rank, place.world_size, "tcp", "cpu", gang, gang.barrier)
+    return Process(place.rank, place.local_rank, place.world_size, "tcp", "cpu", gang, lambda: _leave(gang))
 
 
 def describe(process: Process) -> str:
     del process
     return ""
+
+
+def _leave(gang: Gang) -> None:
+    gang.barrier()
+    gang.close()

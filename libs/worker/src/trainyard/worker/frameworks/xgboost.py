@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import threading
 
+from trainyard.worker.gang import Gang
 from trainyard.worker.meeting import required, wait_for_port
 from trainyard.worker.place import here
 from trainyard.worker.process import Process
 
 RETRIES = 10
-"""Tries to reach the tracker; XGBoost waits longer between each. Rank 0 may be slower to import it than the others."""
+"""Tries to reach the tracker; XGBoost waits longer between each."""
 
 
 def join(backend: str | None, timeout: float) -> Process:
@@ -33,6 +34,11 @@ def join(backend: str | None, timeout: float) -> Process:
         tracker = RabitTracker(int(count), host, int(port), sortby="task", timeout=int(timeout))
         tracker.start()
         threading.Thread(target=tracker.wait_for, name="tracker", daemon=True).start()
+    if place.endpoints:
+        # Nobody knocks before the tracker listens: XGBoost would try again, and warn each time.
+        host_0, _, port_0 = place.endpoints[0].rpartition(":")
+        with Gang(place.rank, place.world_size, (host_0, int(port_0)), timeout) as gang:
+            gang.barrier()
     collective.init(
         dmlc_communicator="rabit",
         dmlc_tracker_uri=host,

@@ -1,8 +1,6 @@
-"""Ports of this machine for the ranks of an attempt: chosen together, remembered, never the same for two attempts.
+"""Ports for the ranks of an attempt: chosen together, remembered, never the same for two attempts.
 
-Between choosing a port and a rank's listening on it seconds pass (a framework is imported first). So ports are taken below
-the range from which the kernel gives ports to outgoing connections and to whoever asks for any (32768 on Linux, 49152 on
-macOS): there nobody comes by chance.
+Which ports are safe to choose is trainyard.common.loopback's knowledge.
 """
 
 from __future__ import annotations
@@ -11,15 +9,13 @@ import itertools
 import json
 import os
 import random
-import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from trainyard.common.errors import TrainyardError
-
-RANGE = range(20_000, 32_000)
+from trainyard.common.loopback import PORTS, is_free
 
 
 class Ports:
@@ -50,21 +46,11 @@ class Ports:
     def _choose(self, file: Path, count: int) -> list[int]:
         with self._lock:
             taken = {port for ports in self._given.values() for port in ports}
-            first = random.randrange(len(RANGE))  # noqa: S311 - spreads attempts, keeps nothing secret
-            candidates = itertools.chain(RANGE[first:], RANGE[:first])
+            first = random.randrange(len(PORTS))  # noqa: S311 - spreads attempts, keeps nothing secret
+            candidates = itertools.chain(PORTS[first:], PORTS[:first])
             usable = (port for port in candidates if port not in taken and self._free(port))
             found = list(itertools.islice(usable, count))
             if len(found) < count:
-                raise TrainyardError(f"{count} free ports between {RANGE.start} and {RANGE.stop} are not to be had")
+                raise TrainyardError(f"{count} free ports between {PORTS.start} and {PORTS.stop} are not to be had")
             self._given[file] = found
             return found
-
-
-def is_free(port: int) -> bool:
-    """Whether it can be listened on, on every address."""
-    with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True
