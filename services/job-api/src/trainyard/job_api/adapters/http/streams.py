@@ -100,15 +100,16 @@ async def _has_ended_by(gateway: Gateway, entity: str, entity_id: str, seq: int)
 
 async def _live(gateway: Gateway, entity: str, entity_id: str, after: int) -> AsyncIterator[bytes]:
     seen = after
-    while True:
-        async for recorded in gateway.log.history(entity, entity_id, after=seen):
-            seen = recorded.seq
-            view = _view(recorded)
-            yield format_sse_event(data_str=view.model_dump_json(), event=view.kind, id=str(seen))
-            if (entity, view.kind) in _ENDS:
-                return
-        if not await gateway.changes.wait(entity_id, seen, KEEP_ALIVE):
-            yield format_sse_event(comment="still here")
+    with gateway.changes.watch(entity_id) as watch:
+        while True:
+            async for recorded in gateway.log.history(entity, entity_id, after=seen):
+                seen = recorded.seq
+                view = _view(recorded)
+                yield format_sse_event(data_str=view.model_dump_json(), event=view.kind, id=str(seen))
+                if (entity, view.kind) in _ENDS:
+                    return
+            if not await watch.wait(seen, KEEP_ALIVE):
+                yield format_sse_event(comment="still here")
 
 
 def _view(recorded: Recorded[Any]) -> EventView:
