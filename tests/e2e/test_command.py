@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,14 @@ def test_tokens_and_dead_letters(yard: YardProcess, gateway: Yard) -> None:
     assert gateway.jobs(limit=1).jobs  # without a token loopback goes on as before
     assert json.loads(yard.yard("deadletters", "list", "--json").stdout) == {"dead_letters": []}
     assert yard.yard("deadletters", "show", "99").returncode == 3
+
+
+def test_two_that_start_one_yard_at_once_both_have_it(tmp_path: Path) -> None:
+    yard = YardProcess(tmp_path)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            both = list(pool.map(lambda _: yard.yard("up", "--detach", timeout=120), range(2)))
+        assert [done.returncode for done in both] == [0, 0], [done.stderr for done in both]
+        assert yard.yard("list").returncode == 0
+    finally:
+        yard.stop()

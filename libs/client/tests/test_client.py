@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import threading
 from pathlib import Path
 
 import httpx
@@ -118,3 +120,15 @@ def test_one_yard_a_state_folder(tmp_path: Path) -> None:
         with pytest.raises(TrainyardError, match="runs already"), hold(lock):
             pass
     assert not is_held(lock)
+
+
+def test_who_only_asks_is_not_taken_for_a_yard(tmp_path: Path) -> None:
+    lock = tmp_path / "yard.lock"
+    with hold(lock):
+        pass
+    asking = lock.open("a")
+    fcntl.flock(asking, fcntl.LOCK_SH)  # as `is_held` does for a moment
+    assert not is_held(lock)
+    threading.Timer(0.1, asking.close).start()
+    with hold(lock):
+        assert is_held(lock)

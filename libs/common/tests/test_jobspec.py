@@ -161,3 +161,14 @@ def test_hostile_or_broken_yaml_is_refused(text: str | bytes, says: str) -> None
 def test_broken_json_is_refused(text: str, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         parse_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "a", "command": ["echo \\ud800"]}', '{"\\udc00": 1}', 'name: a\ncommand: ["echo \\ud800"]\n']
+)
+def test_half_a_surrogate_pair_is_refused_before_it_is_to_be_written(text: str) -> None:
+    parse = parse_json if text.startswith("{") else parse_yaml
+    with pytest.raises(InvalidInput) as caught:
+        parse(text)
+    str(caught.value).encode()
+    assert "surrogate" in str(caught.value)

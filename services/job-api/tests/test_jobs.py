@@ -10,6 +10,7 @@ from trainyard.common.contract import events
 from trainyard.common.contract.commands import CancelJob, Convert, RetryJob, SubmitJob
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.testing.builders import spec
+from trainyard.job_api.core.pages import encode_cursor
 
 
 async def run(world: Any, job_id: str) -> None:
@@ -103,6 +104,8 @@ async def test_filters(world: Any, params: dict[str, Any], names: set[str]) -> N
         ({"since": "yesterday"}, "RFC 3339"),
         ({"since": "2026-01-01T00:00:00"}, "time zone"),
         ({"cursor": "nonsense"}, "not a cursor"),
+        ({"cursor": encode_cursor(10**30)}, "not a cursor"),
+        ({"since": "0001-01-01T00:00:00+14:00"}, "out of range"),
         ({"limit": 0}, "greater than or equal to 1"),
         ({"colour": "red"}, "not permitted"),
     ],

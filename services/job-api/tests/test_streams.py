@@ -100,3 +100,33 @@ async def test_wrong_log_requests(world: Any, params: dict[str, Any], status: in
     job = await ended_job(world)
     write(world, job, 1, 0, "x\n")
     assert (await world.http.get(f"/v1/jobs/{job}/logs", params=params)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "cursor"),
+    [
+        ("logs", "-1000000000000"),  # would be counted up from, attempt by attempt
+        ("logs", "0"),
+        ("logs", "1;0=-5"),
+        ("logs", "1;0=" + "9" * 30),
+        ("logs", "\u00b2"),
+        ("events", "\u00b2"),
+        ("events", "9" * 25),
+        ("events", "9" * 5000),
+    ],
+)
+@pytest.mark.timeout(20)
+async def test_a_cursor_that_we_never_gave_is_refused(world: Any, path: str, cursor: str) -> None:
+    job = await ended_job(world)
+    write(world, job, 1, 0, "x\n")
+    headers = {**STREAM, "Last-Event-ID": cursor.encode("latin-1")}
+    answer = await world.http.get(f"/v1/jobs/{job}/{path}", params={"follow": "true"}, headers=headers)
+    assert answer.status_code == 422
+    assert "Last-Event-ID" in answer.json()["detail"]
+
+
+async def test_an_offset_behind_the_end_of_a_log_gives_nothing(world: Any) -> None:
+    job = await ended_job(world)
+    write(world, job, 1, 0, "x\n")
+    answer = await world.http.get(f"/v1/jobs/{job}/logs", headers={"Last-Event-ID": "1;0=" + "9" * 18})
+    assert (answer.status_code, answer.text) == (200, "")

@@ -135,6 +135,22 @@ async def test_a_dead_letter_is_replayed_to_its_consumer_alone(bus: Bus) -> None
         await bus.replay(letters[0].seq)
 
 
+async def test_a_replay_that_fails_again_is_buried_again(bus: Bus) -> None:
+    event, wanted = submitted(), subscription()
+    running = await bus.consume(wanted, Recorder(event.job_id, Permanent("first"), Permanent("second")))
+    seq = await bus.append(event, after=0)
+
+    async def buried(reason: str) -> Any:
+        letters = await bus.dead_letters()
+        return [letter for letter in letters if letter.consumer == wanted.durable and letter.reason == reason]
+
+    await bus.replay((await eventually(lambda: buried("first")))[0].seq)
+    letters = await eventually(lambda: buried("second"))
+    await running.stop()
+    assert [letter.event_seq for letter in letters] == [seq]
+    assert not await buried("first")
+
+
 async def test_no_more_run_at_once_than_allowed(bus: Bus) -> None:
     now, most = 0, 0
     done: list[str] = []

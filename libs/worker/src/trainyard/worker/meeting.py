@@ -18,7 +18,7 @@ def wait_for_port(port: int, patience: float, where: str) -> None:
     deadline = time.monotonic() + min(patience, PATIENCE)
     while True:
         try:
-            socket.create_server(("", port)).close()
+            _bind(port)
             return
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
@@ -26,6 +26,13 @@ def wait_for_port(port: int, patience: float, where: str) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError(f"{where} is taken by another process: the job needs a free MASTER_PORT")
         time.sleep(0.25)
+
+
+def _bind(port: int) -> None:
+    """Not `listen`: a peer that came in that moment would be let in and thrown out again."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of an ended attempt do not count
+        probe.bind(("", port))
 
 
 def required(*names: str, framework: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from trainyard.common.contract.jobs import JobSpec
@@ -29,9 +30,16 @@ class Workdirs(Protocol):
         ...
 
 
+class Watch(Protocol):
+    async def wait(self, seen: int, timeout: float) -> bool:
+        """True once something after sequence `seen` was appended to the entity, also if that was before this call but
+        after the watch began; False after `timeout` seconds."""
+        ...
+
+
 class Changes(Protocol):
     """Tells a stream when its entity has moved."""
 
-    async def wait(self, entity_id: str, seen: int, timeout: float) -> bool:
-        """True once something after sequence `seen` was appended to the entity; False after `timeout` seconds."""
+    def watch(self, entity_id: str) -> AbstractContextManager[Watch]:
+        """Begin it before reading, or what comes in between is missed."""
         ...

@@ -132,7 +132,9 @@ def _detach(layout: Layout) -> None:
         )
     deadline = time.monotonic() + START_TIMEOUT + 5
     while not asyncio.run(_all_ready(layout)):
-        if process.poll() is not None or time.monotonic() > deadline:
+        # Ours may have found that somebody else's `up` was faster: then theirs is waited for.
+        given_up = process.poll() is not None and not is_held(layout.lock)
+        if given_up or time.monotonic() > deadline:
             said = log_path.read_bytes()[start:].decode(errors="replace").strip()
             raise TrainyardError(said.removeprefix("error: ") or f"the yard did not come up: see {log_path}")
         time.sleep(0.1)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -25,20 +26,31 @@ def hold(lock: Path) -> Iterator[None]:
     """Held until the block ends or the process dies. Raises TrainyardError when another process holds it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainyardError("a yard runs already with this state folder: `yard down` stops it") from None
+        if not _take(file):
+            raise TrainyardError("a yard runs already with this state folder: `yard down` stops it")
         yield
 
 
 def is_held(lock: Path) -> bool:
+    """Takes it for a moment, shared: two that only ask do not take each other for a yard."""
     if not lock.exists():
         return False
     with lock.open("a") as file:
         try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _take(file: IO[str]) -> bool:
+    """Somebody may be asking (see `is_held`), so a refusal is believed only when it lasts."""
+    for _ in range(20):
+        try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            time.sleep(0.02)
+        else:
             return True
     return False
 

@@ -11,7 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
+from nats.errors import MaxPayloadError, NoRespondersError
 from pydantic import ValidationError
 
 from trainyard.common import ids
@@ -36,8 +36,8 @@ def type_of(kind: str) -> str:
 
 
 async def ask(client: Client, source: str, command: Command, *, timeout: float, request_id: str | None) -> Answer:
-    """Raises Unavailable when nobody answered within `timeout` seconds. The id stays the same through all tries, so a
-    request whose answer was lost is not carried out twice."""
+    """Raises Unavailable when nobody answered within `timeout` seconds, InvalidInput for more than fits into a message.
+    The id stays the same through all tries, so a request whose answer was lost is not carried out twice."""
     envelope = Envelope(
         id=request_id or ids.new_job_id(),
         source=source,
@@ -55,6 +55,11 @@ async def ask(client: Client, source: str, command: Command, *, timeout: float, 
                 subjects.command(command.kind), envelope.data, timeout=min(left, _TRY), headers=to_headers(envelope)
             )
             return Answer.parse(reply.data)
+        except MaxPayloadError:
+            raise InvalidInput.one(
+                f"{command.kind} has {len(envelope.data)} bytes, at most {client.max_payload} fit into a message",
+                hint="put data into files",
+            ) from None
         except (NoRespondersError, TimeoutError, NatsError):
             await asyncio.sleep(min(0.2, max(0.0, left)))
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js.errors import NotFoundError
 
 from trainyard.common.bus import direct
 from trainyard.common.bus.port import DeadLetter
+from trainyard.common.bus.pull import stream_seq
 from trainyard.common.contract import subjects
 from trainyard.common.errors import NotFound
 
@@ -27,28 +29,19 @@ _OURS = frozenset({REASON, SUBJECT, SEQ, DELIVERIES, CONSUMER})
 _PAGE = 256
 
 
-async def bury(
-    client: Client,
-    *,
-    durable: str,
-    reason: str,
-    subject: str,
-    seq: int,
-    count: int,
-    headers: dict[str, str],
-    payload: bytes,
-) -> None:
-    """Durable when it returns. Burying the same message twice keeps one."""
+async def bury(client: Client, message: Msg, *, durable: str, reason: str, subject: str, seq: int, count: int) -> None:
+    """Durable when it returns. Burying the same message twice keeps one. `subject` and `seq` are the event's; a replay of it
+    is another message, and gets a letter of its own when it fails as well."""
     ours = {
         REASON: " ".join(reason.split())[:1000],
         SUBJECT: subject,
         SEQ: str(seq),
         DELIVERIES: str(count),
         CONSUMER: durable,
-        "Nats-Msg-Id": f"{durable}/{seq}",
+        "Nats-Msg-Id": f"{durable}/{stream_seq(message)}",
     }
-    kept = {name: value for name, value in headers.items() if name.startswith(("ce-", "content-"))}
-    await client.jetstream(timeout=5).publish(subjects.deadletter(durable), payload, headers={**kept, **ours})
+    kept = {name: value for name, value in (message.headers or {}).items() if name.startswith(("ce-", "content-"))}
+    await client.jetstream(timeout=5).publish(subjects.deadletter(durable), message.data, headers={**kept, **ours})
 
 
 async def newest(client: Client, limit: int) -> list[DeadLetter]:

@@ -136,13 +136,12 @@ class Worker:
         subject, seq = origin(message)
         await deadletters.bury(
             self._client,
+            message,
             durable=self._wanted.durable,
             reason=reason,
             subject=subject,
             seq=seq,
             count=deliveries(message),
-            headers=dict(message.headers or {}),
-            payload=message.data,
         )
         await self._client.publish(message.reply, _TERM)
         self._metrics.dead_letter(self._wanted.durable)
@@ -173,10 +172,12 @@ class _Beat:
 
 
 def origin(message: Msg) -> tuple[str, int]:
-    """Subject and sequence in the log; a replayed message carries those of the first time."""
+    """Subject and sequence in the log; a replayed message carries those of the first time. Anybody may write to the
+    subject of replays, so one without them stands for itself, and is then buried as unreadable."""
     headers = message.headers or {}
-    if deadletters.SUBJECT in headers:
-        return headers[deadletters.SUBJECT], int(headers[deadletters.SEQ])
+    seq = headers.get(deadletters.SEQ, "")
+    if deadletters.SUBJECT in headers and seq.isascii() and seq.isdigit() and len(seq) < 19:
+        return headers[deadletters.SUBJECT], int(seq)
     return message.subject, stream_seq(message)
 
 

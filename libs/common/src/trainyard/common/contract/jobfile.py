@@ -83,14 +83,29 @@ def _walk(node: Any, above: tuple[int, ...], budget: list[int]) -> None:
     budget[0] -= 1
     if budget[0] < 0:
         raise InvalidInput.one(f"the document unfolds to more than {_MAX_NODES} values")
+    if isinstance(node, str):
+        _check_text(node)
     if not isinstance(node, dict | list):
         return
     if id(node) in above:
         raise InvalidInput.one("an alias contains itself", hint="write the value out instead of `*name`")
     if len(above) >= _MAX_DEPTH:
         raise InvalidInput.one(f"nested deeper than {_MAX_DEPTH} levels")
+    for key in node if isinstance(node, dict) else ():
+        if isinstance(key, str):
+            _check_text(key)
     for item in node.values() if isinstance(node, dict) else node:
         _walk(item, (*above, id(node)), budget)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput.one(
+            f"{text[max(0, error.start - 20) : error.end + 20]!r} has half a surrogate pair, which is no character",
+            hint="write the character itself, or both halves",
+        ) from None
 
 
 def _one_line(error: BaseException) -> str:

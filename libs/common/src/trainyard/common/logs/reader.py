@@ -52,7 +52,7 @@ class LogStore:
     def read(self, job_id: str, attempt: int, rank: int, offset: int = 0, limit: int = CHUNK) -> Chunk:
         """Whole lines from `offset` on, about `limit` bytes of them; empty at the present end."""
         found = segments(rank_folder(self._root, job_id, attempt, rank))
-        if not found:
+        if not found or offset > _end(found):
             return Chunk((), offset)
         missing = max(0, found[0][0] - offset)
         offset += missing
@@ -69,8 +69,7 @@ class LogStore:
         found = segments(rank_folder(self._root, job_id, attempt, rank))
         if not found:
             return 0
-        start, newest = found[-1]
-        end = start + newest.stat().st_size
+        end = _end(found)
         if count == 0:
             return end
         offset = end
@@ -103,6 +102,11 @@ def _numbers(folder: Path) -> list[int]:
         return sorted(int(item.name) for item in folder.iterdir() if item.name.isdigit())
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _end(found: list[tuple[int, Path]]) -> int:
+    start, newest = found[-1]
+    return start + newest.stat().st_size
 
 
 def _bytes(found: list[tuple[int, Path]], offset: int, limit: int) -> bytes:

@@ -1,39 +1,59 @@
-"""Wakes the streams (SSE) whose job or conversion has moved, so that none of them polls."""
+"""Wakes the streams (SSE) whose job or conversion has moved, so that none of them polls.
+
+A stream watches first and reads then: what is appended between its reading and its waiting is told to the watch and ends
+the waiting at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from trainyard.common.bus.port import Batch
 
 
-class ChangeBoard:
-    """Implements ports.Changes. Remembers nothing of entities that nobody waits for."""
+class BoardWatch:
+    """Implements ports.Watch."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[tuple[int, asyncio.Future[None]]]] = defaultdict(list)
-        self.last = 0
-        """The newest sequence that was told."""
+        self._newest = 0
+        self._moved = asyncio.Event()
+
+    def tell(self, seq: int) -> None:
+        self._newest = max(self._newest, seq)
+        self._moved.set()
+
+    async def wait(self, seen: int, timeout: float) -> bool:
+        try:
+            async with asyncio.timeout(timeout):
+                while self._newest <= seen:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class ChangeBoard:
+    """Implements ports.Changes. Remembers nothing of entities that nobody watches."""
+
+    def __init__(self) -> None:
+        self._watches: dict[str, set[BoardWatch]] = defaultdict(set)
 
     def tell(self, batch: Batch) -> None:
         for recorded in batch.events:
-            for seen, future in self._waiting.get(recorded.event.entity_id(), ()):
-                if recorded.seq > seen and not future.done():
-                    future.set_result(None)
-        self.last = batch.last
+            for watch in self._watches.get(recorded.event.entity_id(), ()):
+                watch.tell(recorded.seq)
 
-    async def wait(self, entity_id: str, seen: int, timeout: float) -> bool:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (seen, future)
-        self._waiting[entity_id].append(entry)
+    @contextmanager
+    def watch(self, entity_id: str) -> Iterator[BoardWatch]:
+        watch = BoardWatch()
+        self._watches[entity_id].add(watch)
         try:
-            async with asyncio.timeout(timeout):
-                await future
-            return True
-        except TimeoutError:
-            return False
+            yield watch
         finally:
-            self._waiting[entity_id].remove(entry)
-            if not self._waiting[entity_id]:
-                del self._waiting[entity_id]
+            self._watches[entity_id].discard(watch)
+            if not self._watches[entity_id]:
+                del self._watches[entity_id]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
@@ -16,6 +17,7 @@ from trainyard.common.errors import InvalidInput
 from trainyard.common.lifecycle.states import State
 
 MAX_LIMIT = 500
+_CURSOR = re.compile(r"s[0-9]{1,18}")
 
 
 def encode_cursor(seq: int) -> str:
@@ -26,10 +28,10 @@ def decode_cursor(text: str) -> int:
     """Raises InvalidInput for what was not made by `encode_cursor`."""
     try:
         decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-        if decoded[0] != "s":
+        if not _CURSOR.fullmatch(decoded):
             raise ValueError
         return int(decoded[1:])
-    except (ValueError, IndexError, binascii.Error):
+    except (ValueError, binascii.Error):
         raise InvalidInput.one("this is not a cursor of ours", "cursor", "use `next` of the page before") from None
 
 
@@ -108,4 +110,7 @@ def _moment(name: str, text: str | None) -> str | None:
         raise InvalidInput.one(f"{text!r} is not a time", name, "RFC 3339, such as 2026-12-01T10:00:00Z") from None
     if moment.tzinfo is None:
         raise InvalidInput.one(f"{text!r} has no time zone", name, "add Z for UTC")
-    return rfc3339(moment)
+    try:
+        return rfc3339(moment)
+    except OverflowError:  # in UTC it is before the year 1 or after 9999
+        raise InvalidInput.one(f"{text!r} is out of range", name, "years 1 to 9999") from None

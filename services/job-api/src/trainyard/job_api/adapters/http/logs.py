@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ from trainyard.job_api.gateway import Gateway
 
 LINES = 100  # in one event at most; an event a line would cost both sides ten times as much
 POLL = 0.2  # seconds between two looks at a growing log
+_CURSOR = re.compile(r"[1-9][0-9]{0,8}(;[0-9]{1,9}=[0-9]{1,18})*")
 
 
 @dataclass(slots=True)
@@ -42,12 +44,14 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
-        try:
-            attempt, *pairs = text.split(";")
-            offsets = dict(pair.split("=") for pair in pairs)
-            return cls(int(attempt), {int(rank): int(offset) for rank, offset in offsets.items()})
-        except ValueError:
-            raise InvalidInput.one(f"{text[:60]!r} is not a cursor of a log", "Last-Event-ID") from None
+        """Raises InvalidInput for what we cannot have given: an attempt far below the first would be counted up from."""
+        if not _CURSOR.fullmatch(text):
+            raise InvalidInput.one(
+                f"{text[:60]!r} is not a cursor of a log", "Last-Event-ID", "send back the id of an event, or none"
+            )
+        attempt, *pairs = text.split(";")
+        offsets = dict(pair.split("=") for pair in pairs)
+        return cls(int(attempt), {int(rank): int(offset) for rank, offset in offsets.items()})
 
 
 @dataclass(frozen=True, slots=True)

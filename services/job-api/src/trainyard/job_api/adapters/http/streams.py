@@ -7,6 +7,7 @@ A stream resumes where it broke: every message has an id, and the browser (or ou
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -27,6 +28,9 @@ from trainyard.job_api.gateway import Gateway
 
 KEEP_ALIVE = 15.0  # seconds; proxies cut a silent connection at about a minute
 MAX_EVENTS = 1000
+# JetStream cannot read the question when a sequence has more than 64 bits.
+After = Annotated[int, Query(ge=0, lt=10**18)]
+_ID = re.compile(r"[0-9]{1,18}")
 _ENDS = {("conversion", "succeeded"), ("conversion", "failed")} | {
     ("job", kind) for kind, rule in RULES.items() if rule.target is not None and rule.target.terminal
 }
@@ -39,7 +43,7 @@ def router(gateway: Gateway) -> APIRouter:
     async def job_events(
         request: Request,
         job_id: str,
-        after: Annotated[int, Query(ge=0)] = 0,
+        after: After = 0,
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
         """A job's events as JSON, or live with `Accept: text/event-stream`."""
@@ -50,7 +54,7 @@ def router(gateway: Gateway) -> APIRouter:
     async def conversion_events(
         request: Request,
         conversion_id: str,
-        after: Annotated[int, Query(ge=0)] = 0,
+        after: After = 0,
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
         """A conversion's events, likewise."""
@@ -67,8 +71,12 @@ def wants_stream(request: Request) -> bool:
 def _resume(last_event_id: str | None, after: int) -> int:
     if last_event_id is None:
         return after
-    if not last_event_id.isdigit():
-        raise InvalidInput.one(f"{last_event_id[:40]!r} is not an id of this stream", "Last-Event-ID")
+    if not _ID.fullmatch(last_event_id):
+        raise InvalidInput.one(
+            f"{last_event_id[:40]!r} is not an id of this stream",
+            "Last-Event-ID",
+            "send back the id of an event, or none",
+        )
     return int(last_event_id)
 
 
@@ -92,15 +100,16 @@ async def _has_ended_by(gateway: Gateway, entity: str, entity_id: str, seq: int)
 
 async def _live(gateway: Gateway, entity: str, entity_id: str, after: int) -> AsyncIterator[bytes]:
     seen = after
-    while True:
-        async for recorded in gateway.log.history(entity, entity_id, after=seen):
-            seen = recorded.seq
-            view = _view(recorded)
-            yield format_sse_event(data_str=view.model_dump_json(), event=view.kind, id=str(seen))
-            if (entity, view.kind) in _ENDS:
-                return
-        if not await gateway.changes.wait(entity_id, seen, KEEP_ALIVE):
-            yield format_sse_event(comment="still here")
+    with gateway.changes.watch(entity_id) as watch:
+        while True:
+            async for recorded in gateway.log.history(entity, entity_id, after=seen):
+                seen = recorded.seq
+                view = _view(recorded)
+                yield format_sse_event(data_str=view.model_dump_json(), event=view.kind, id=str(seen))
+                if (entity, view.kind) in _ENDS:
+                    return
+            if not await watch.wait(seen, KEEP_ALIVE):
+                yield format_sse_event(comment="still here")
 
 
 def _view(recorded: Recorded[Any]) -> EventView:

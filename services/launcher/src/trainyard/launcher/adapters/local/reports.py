@@ -2,15 +2,23 @@
 
 A report's number is that of its line, so whoever reads the file again after a restart counts the same, and the event
 made of a report has the same id.
+
+The file is the job's, so nothing about it is believed: neither that it is a file, nor what stands in it. A job must not be
+able to hold the launcher, with which all others would stand still, nor to keep its own end from being told.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from trainyard.launcher.ports import Report
 
@@ -18,6 +26,8 @@ MAX_LINE = 64 * 1024
 MAX_METRICS = 64
 MAX_READ = 2**20  # bytes at once
 MAX_READS = 64  # in one look; the rest comes with the next
+MAX_WHOLE = 2**53  # what JSON readers of every language hold exactly
+_NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENXIO})
 
 
 @dataclass(slots=True)
@@ -38,17 +48,16 @@ class ReportReader:
         if position.lines > after:
             position.offset, position.lines = 0, 0
         found: list[Report] = []
-        try:
-            with file.open("rb") as reports:
+        with _opened(file) as reports:
+            if reports is None:
+                return found
+            reports.seek(position.offset)
+            for _ in range(MAX_READS):
+                data = reports.read(MAX_READ)
+                found += self._take(position, data, rank, after)
+                if len(data) < MAX_READ:
+                    break
                 reports.seek(position.offset)
-                for _ in range(MAX_READS):
-                    data = reports.read(MAX_READ)
-                    found += self._take(position, data, rank, after)
-                    if len(data) < MAX_READ:
-                        break
-                    reports.seek(position.offset)
-        except FileNotFoundError:
-            return found
         return found
 
     def _take(self, position: _Position, data: bytes, rank: int, after: int) -> list[Report]:
@@ -67,17 +76,35 @@ class ReportReader:
             del self._positions[file]
 
 
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO | None]:
+    """None where there is no regular file: opening a pipe would wait for whoever writes to it."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in _NO_FILE:
+            raise
+        yield None
+        return
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        with os.fdopen(descriptor, "rb") as reports:
+            yield reports
+    else:
+        os.close(descriptor)
+        yield None
+
+
 def parse(line: bytes, number: int, rank: int) -> Report | None:
     """User code wrote this: whatever does not fit is dropped, never raised."""
     try:
         document = json.loads(line) if len(line) <= MAX_LINE else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None
     metrics = document.get("metrics")
     usable = {
-        str(name)[:64]: _finite(value)
+        _plain(name): _finite(value)
         for name, value in (metrics.items() if isinstance(metrics, dict) else ())
         if value is None or (isinstance(value, int | float) and not isinstance(value, bool))
     }
@@ -93,9 +120,18 @@ def parse(line: bytes, number: int, rank: int) -> Report | None:
     )
 
 
+def _plain(name: str) -> str:
+    """JSON can spell half a surrogate pair, which no message can carry."""
+    return name[:64].encode(errors="replace").decode()
+
+
 def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    try:
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    except OverflowError:  # an integer of hundreds of digits
+        return None
 
 
 def _whole(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    number = _finite(value)
+    return int(value) if number is not None and abs(number) <= MAX_WHOLE else None
