@@ -49,7 +49,7 @@ class Vendor:
     """What a pod asks for a share of one device, in percent; empty: it cannot be shared."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Product:
     name: str
     family: str

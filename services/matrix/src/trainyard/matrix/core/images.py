@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Image:
     name: str
     framework: str

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 from trainyard.common.contract.events import Reason, Resolution
 from trainyard.common.contract.jobs import JobSpec
-from trainyard.matrix.core import rules, scoring, targets, wishes
+from trainyard.matrix.core import pairs, rules, running, scoring, targets, wishes
 from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.hardware import Inventory, Vendor
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.rules import Pair, Question, Rule
+from trainyard.matrix.core.pairs import Pair
+from trainyard.matrix.core.rules import Question, Rule
+from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 from trainyard.matrix.core.wishes import Fault, Wish
 
@@ -68,16 +71,57 @@ def _choose(question: Question, images: Sequence[Image], places: list[Target], r
         best = max(left, key=scoring.of_image)
         reasons.append(Reason(rule="choice", text=f"newest of what is left: {best.describe()}"))
         return _resolution(question, best, Target(None), reasons)
-    pairs: list[Pair] = [(image, place) for image in left for place in places]
-    for on_pairs in rules.PAIRS:
-        pairs = _ask(
-            on_pairs, question, pairs, reasons, "image", lambda pair: f"{pair[0].name} on {pair[1].describe()}"
-        )
-    image, place = max(pairs, key=lambda pair: scoring.score(question, pair))
-    extras = scoring.extras(question, image, place)
+    image, place = _pair(question, tuple(images), left, places, reasons)
+    extras = scoring.extras(question.facts, image, place)
     why = f" with {', '.join(extras)}" if extras else ""
     reasons.append(Reason(rule="choice", text=f"best of what is left: {image.describe()} on {place.describe()}{why}"))
     return _resolution(question, image, place, reasons)
+
+
+def _pair(
+    question: Question, images: tuple[Image, ...], left: list[Image], places: list[Target], reasons: list[Reason]
+) -> Pair:
+    """The best image on the best hardware."""
+    chosen = set(left)
+    meant = sum(1 << i for i, image in enumerate(images) if image in chosen)
+    rows = [pairs.row(question.facts, images, place) for place in places]
+    sets = [meant] * len(places)
+    for number, rule in enumerate(pairs.RULES):
+        kept = [bits & row.allowed[number] for bits, row in zip(sets, rows, strict=True)]
+        wish = rule.wish(question)
+        text = f"{wish}: {_shown_pairs(images, kept, places) or 'none'}"
+        dropped = [before & ~after for before, after in zip(sets, kept, strict=True)]
+        not_these = _shown_pairs(images, dropped, places)
+        details = (f"not: {not_these}",) if not_these else ()
+        reasons.append(Reason(rule=rule.name, text=text, passed=any(kept), details=details))
+        if not any(kept):
+            lost = [
+                (image, place)
+                for bits, place in zip(dropped, places, strict=True)
+                for image in pairs.members(images, bits)
+            ]
+            raise _Refused(f"no image {wish}{_because(places)}", rule.changes(question, lost))
+        sets = kept
+    newest_first = question.wish.newest
+    found = [
+        (image, place)
+        for bits, row, place in zip(sets, rows, places, strict=True)
+        if (image := pairs.best(images, bits, row.by_release if newest_first else row.by_features)) is not None
+    ]
+    return max(
+        found, key=lambda pair: (-pair[1].rank, *scoring.score(question.facts, *pair, newest_first=newest_first))
+    )
+
+
+def _shown_pairs(images: tuple[Image, ...], sets: Sequence[int], places: Sequence[Target]) -> str:
+    """The images of each sort of hardware, the first few by name."""
+    parts: list[str] = []
+    for bits, place in zip(sets, places, strict=True):
+        if bits and len(parts) < _SHOWN:
+            names = [image.name for image in islice(pairs.members(images, bits), 3)]
+            more = f" and {bits.bit_count() - 3} more" if bits.bit_count() > 3 else ""
+            parts.append(f"{', '.join(names)}{more} on {place.describe()}")
+    return "; ".join(parts)
 
 
 def _ask(
@@ -164,7 +208,7 @@ def _resources(wish: Wish, vendor: Vendor | None) -> dict[str, float]:
 
 def _notes(question: Question, image: Image, place: Target) -> list[str]:
     notes = []
-    if rules.limited(question, (image, place)):
+    if running.on_driver(question.facts, image, place.driver) is Fit.LIMITED:
         full = question.facts.drivers[image.cuda].full
         notes.append(
             f"driver {place.driver} runs CUDA {image.cuda} with limits (no compiling of newer PTX); {full} has none"

@@ -1,14 +1,15 @@
 """The hard rules, each a row: what it lets through, what it says, and what to write instead when nothing is left.
 
 They are asked in three tables one after the other: whether the hardware can do it at all (`TARGETS`), which images are
-meant (`IMAGES`), and which image runs on which hardware (`PAIRS`). A rule drops only for what is known; a missing fact
-drops nothing.
+meant (`IMAGES`), and which image runs on which hardware (`core/pairs.py`). A rule drops only for what is known; a missing
+fact drops nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from trainyard.common.contract.explain import nearest
@@ -18,9 +19,8 @@ from trainyard.matrix.core.hardware import Product
 from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
-from trainyard.matrix.core.wishes import Wish
+from trainyard.matrix.core.wishes import Wish, specifier
 
-Pair = tuple[Image, Target]
 C = TypeVar("C")
 MACHINE = "x86_64"
 """Where nobody has told what the node is."""
@@ -93,7 +93,7 @@ def _runs(question: Question, target: Target) -> bool:
     return running.any_release(question.facts, wish.framework, wish.version, product.capability, machine) is not Fit.NO
 
 
-def _other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
+def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
     wish, facts, changes = question.wish, question.facts, list[str]()
     for target in dropped[:2]:
         product = target.product
@@ -152,7 +152,7 @@ TARGETS: tuple[Rule[Target], ...] = (
         applies=lambda wish: wish.image is None,
         keeps=_runs,
         wish=lambda question: f"runs {question.wish.framework} {question.wish.version or ''}".rstrip(),
-        changes=_other_releases,
+        changes=other_releases,
     ),
     Rule(
         "room",
@@ -196,6 +196,11 @@ def _without_features(question: Question, dropped: Sequence[Image]) -> list[str]
     return changes or has[:3]
 
 
+@lru_cache(maxsize=4096)
+def _has_version(wanted: str | None, image: Image) -> bool:
+    return image.version is not None and image.version in specifier(wanted)
+
+
 def _named(image: Image) -> tuple[bool, object, str]:
     # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
     return (image.name != "noop", image.version.release if image.version else (), image.name)
@@ -226,7 +231,7 @@ IMAGES: tuple[Rule[Image], ...] = (
     Rule(
         "version",
         applies=lambda wish: wish.version is not None,
-        keeps=lambda question, image: image.version is not None and image.version in question.wish.versions(),
+        keeps=lambda question, image: _has_version(question.wish.version, image),
         wish=lambda question: f"has {question.wish.framework} {question.wish.version}",
         changes=_each(lambda question, image: f"framework: {question.wish.framework}=={image.version}"),
     ),
@@ -247,92 +252,6 @@ IMAGES: tuple[Rule[Image], ...] = (
         ),
     ),
 )
-
-
-# Both together
-
-
-def _fits(question: Question, pair: Pair) -> bool:
-    image, target = pair
-    if target.product is None or target.product.capability is None:
-        return True
-    fit = running.image(question.facts, image, target.product.capability, target.machine or MACHINE)
-    return fit is not Fit.NO
-
-
-def _driver(question: Question, pair: Pair) -> Fit:
-    image, target = pair
-    if not image.cuda or target.driver is None:
-        return Fit.UNKNOWN
-    return running.driver(question.facts, image.cuda, target.driver)
-
-
-def limited(question: Question, pair: Pair) -> bool:
-    return _driver(question, pair) is Fit.LIMITED
-
-
-def _newer_drivers(question: Question, dropped: Sequence[Pair]) -> list[str]:
-    known = [question.facts.drivers[image.cuda] for image, _ in dropped if image.cuda in question.facts.drivers]
-    lowest = min((driver.minimum or driver.full for driver in known), default=None)
-    return [f"an image for an older CUDA, or driver {lowest} on the nodes"] if lowest else []
-
-
-def _alternatives(question: Question, dropped: Sequence[Pair]) -> list[str]:
-    changes = _other_releases(question, [target for _, target in dropped])
-    able = [
-        product.family
-        for product in question.facts.hardware.products.values()
-        if any(_fits(question, (image, Target(product))) and image.stack == product.stack for image, _ in dropped)
-        and product.bf16
-    ]
-    families = list(dict.fromkeys(able))[:3]
-    return [*([f"resources.accelerators: {question.wish.count}({', '.join(families)})"] if families else []), *changes][
-        :3
-    ]
-
-
-PAIRS: tuple[Rule[Pair], ...] = (
-    Rule(
-        "stack",
-        applies=lambda wish: bool(wish.kinds),
-        keeps=lambda _, pair: (
-            pair[1].product is None
-            or (pair[1].product.kind in pair[0].accelerators and pair[0].stack in {"", pair[1].product.stack})
-        ),
-        wish=lambda question: f"is made for {_asked(question)}",
-        changes=lambda question, dropped: list(
-            dict.fromkeys(
-                f"resources.accelerators: {question.wish.count}({family})"
-                for image, _ in dropped
-                for family in _families(question, image.stack)
-            )
-        )[:3],
-    ),
-    Rule(
-        "compute capability",
-        applies=lambda wish: bool(wish.kinds),
-        keeps=_fits,
-        wish=lambda question: f"has kernels for {_asked(question)}",
-        changes=_alternatives,
-    ),
-    Rule(
-        "driver",
-        applies=lambda wish: bool(wish.kinds),
-        keeps=lambda question, pair: _driver(question, pair) is not Fit.NO,
-        wish=lambda question: f"runs with the driver of {_asked(question)}",
-        changes=_newer_drivers,
-    ),
-)
-
-
-def _asked(question: Question) -> str:
-    products = question.wish.products
-    return ", ".join(dict.fromkeys(product.family for product in products)) or "/".join(question.wish.kinds)
-
-
-def _families(question: Question, stack: str) -> list[str]:
-    found = [product.family for product in question.facts.hardware.products.values() if product.stack == stack]
-    return list(dict.fromkeys(found))[:3]
 
 
 def hint(rule: str, question: Question, dropped: Sequence[Image]) -> str:

@@ -81,3 +81,9 @@ def image(facts: Facts, made: Image, capability: Capability, machine: str) -> Fi
     if made.natives:
         return Fit.FULL if runs_on(made.natives, made.ptx, capability) else Fit.NO
     return build(facts, made.framework, made.version, made.cuda, capability, machine)
+
+
+def on_driver(facts: Facts, made: Image, installed: DriverVersion | None) -> Fit:
+    if not made.cuda or installed is None:
+        return Fit.UNKNOWN
+    return driver(facts, made.cuda, installed)

@@ -7,8 +7,10 @@ hardware that fits, so that large devices stay free for those who need them; the
 
 from __future__ import annotations
 
+from trainyard.matrix.core import running
+from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.rules import Pair, Question, limited
+from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 
 
@@ -23,30 +25,27 @@ def newest(image: Image) -> tuple[bool, object]:
     return (image.name != "noop", image.version.release if image.version else ())
 
 
-def score(question: Question, pair: Pair) -> tuple[object, ...]:
-    """Greater is better."""
-    image, target = pair
-    bf16 = target.product.bf16 if target.product is not None else None
-    memory = target.product.memory if target.product is not None else None
-    brings = len(extras(question, image, target))
+def score(facts: Facts, image: Image, target: Target, *, newest_first: bool) -> tuple[object, ...]:
+    """Greater is better; without the job's preference among products, which comes first of all."""
+    product = target.product
+    brings = len(extras(facts, image, target))
     return (
-        -target.rank,
-        *((newest(image), brings) if question.wish.newest else (brings, newest(image))),
-        not limited(question, pair),
-        -(bf16 or 0.0),
-        -(memory or 0),
+        *((newest(image), brings) if newest_first else (brings, newest(image))),
+        running.on_driver(facts, image, target.driver) is not Fit.LIMITED,
+        -((product.bf16 if product is not None else None) or 0.0),
+        -((product.memory if product is not None else None) or 0),
         target.nodes,
         brings - len(image.features),
         image.name,
-        target.product.name if target.product is not None else "",
+        product.name if product is not None else "",
     )
 
 
-def extras(question: Question, image: Image, target: Target) -> list[str]:
+def extras(facts: Facts, image: Image, target: Target) -> list[str]:
     """Features that the image brings and this hardware is known to have."""
     product = target.product
-    if product is None or product.capability is None:
+    if not image.features or product is None or product.capability is None:
         return []
     capability = f"{product.capability[0]}.{product.capability[1]}"
-    known = [question.facts.features[name] for name in image.features if name in question.facts.features]
+    known = [facts.features[name] for name in image.features if name in facts.features]
     return [feature.name for feature in known if feature.stack == product.stack and capability in feature.capability]
