@@ -58,7 +58,7 @@ def share(process: Process) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--lr", type=float, default=1e-2)
     return parser.parse_args()

@@ -10,8 +10,23 @@ from __future__ import annotations
 
 import random
 import socket
+from pathlib import Path
 
-PORTS = range(20_000, 32_000)
+_KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_COUNT = 12_000
+
+
+def _below_the_kernels() -> range:
+    try:
+        first = int(_KERNEL.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        first = 49_152  # RFC 6335; macOS keeps to it
+    end = min(first, 32_000)
+    return range(end - _COUNT, end) if end - _COUNT > 1024 else range(20_000, 32_000)
+
+
+PORTS = _below_the_kernels()
+"""Ports for whoever needs one: 20000 to 32000 on most machines."""
 
 
 def free_port() -> int:

@@ -13,6 +13,8 @@ from typing import Any
 
 from trainyard.common.bus.answering import parse, type_of
 from trainyard.common.bus.context import traceparent
+from trainyard.common.bus.keyvalue import KeyValue, checked_bucket
+from trainyard.common.bus.memory_keyvalue import MemoryKeyValue
 from trainyard.common.bus.port import (
     Batch,
     CommandHandler,
@@ -64,6 +66,7 @@ class MemoryBus:
         self._letters: dict[int, DeadLetter] = {}
         self._workers: dict[str, _Worker] = {}
         self._handlers: Mapping[str, CommandHandler] = {}
+        self._buckets: dict[str, MemoryKeyValue] = {}
         self._observers: list[tuple[str, asyncio.Queue[Recorded[Any]]]] = []
 
     async def connected(self) -> bool:
@@ -163,6 +166,9 @@ class MemoryBus:
                 yield await entry[1].get()
         finally:
             self._observers.remove(entry)
+
+    async def keyvalue(self, bucket: str) -> KeyValue:
+        return self._buckets.setdefault(checked_bucket(bucket), MemoryKeyValue(MAX_PAYLOAD))
 
     async def dead_letters(self, *, limit: int = 100) -> list[DeadLetter]:
         return sorted(self._letters.values(), key=lambda letter: -letter.seq)[:limit]

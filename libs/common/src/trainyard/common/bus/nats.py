@@ -21,7 +21,9 @@ from trainyard.common.bus import answering, deadletters, direct, streams
 from trainyard.common.bus.connection import LastingClient
 from trainyard.common.bus.context import traceparent
 from trainyard.common.bus.following import Follower
+from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.bus.metrics import BusMetrics, Silent
+from trainyard.common.bus.nats_keyvalue import NatsKeyValue
 from trainyard.common.bus.port import Batch, CommandHandler, DeadLetter, EventHandler, Running, Subscription
 from trainyard.common.bus.pull import Puller
 from trainyard.common.bus.working import Worker
@@ -233,6 +235,9 @@ class NatsBus:
         finally:
             if not self._client.is_closed:
                 await subscription.unsubscribe()
+
+    async def keyvalue(self, bucket: str) -> KeyValue:
+        return await NatsKeyValue.open(self._client, bucket)
 
     # Dead letters
 

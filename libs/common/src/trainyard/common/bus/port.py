@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.commands import Answer, Command
 from trainyard.common.contract.events import Event
@@ -146,7 +147,13 @@ class DeadLetters(Protocol):
         ...
 
 
-class Bus(EventLog, Work, Commands, Telemetry, DeadLetters, Protocol):
+class Buckets(Protocol):
+    async def keyvalue(self, bucket: str) -> KeyValue:
+        """The bucket of this name, created where it is missing."""
+        ...
+
+
+class Bus(EventLog, Work, Commands, Telemetry, DeadLetters, Buckets, Protocol):
     """Everything; what `runtime.run` gives to a service's wiring. Handlers take the small ports."""
 
     async def connected(self) -> bool: ...

@@ -7,6 +7,7 @@ migration step. What JetStream cannot change in place (storage, retention) is an
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -89,14 +90,14 @@ def drift(found: StreamConfig, wanted: StreamConfig) -> list[Drift]:
     return differences
 
 
-async def ensure(client: Client, *, patience: float = 30.0) -> None:
-    """Create or mend the streams; waits for JetStream to be up. Raises Unavailable or TrainyardError."""
+async def ensure(client: Client, wanted: Sequence[StreamConfig] = STREAMS, *, patience: float = 30.0) -> None:
+    """Create or mend streams; waits for JetStream to be up. Raises Unavailable or TrainyardError."""
     js = client.jetstream(timeout=5)
     deadline = asyncio.get_running_loop().time() + patience
     while True:
         try:
-            for wanted in STREAMS:
-                await _ensure_one(js, wanted)
+            for stream in wanted:
+                await _ensure_one(js, stream)
             return
         except APIError as error:
             if error.code != 503:

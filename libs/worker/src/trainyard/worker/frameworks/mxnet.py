@@ -20,7 +20,10 @@ def join(backend: str | None, timeout: float) -> Process:
     if "DMLC_ROLE" not in os.environ:
         return Process(0, 0, 1, None, context, mx.kv.create("local"))
     store = mx.kv.create(backend or "dist_sync")
-    return Process(store.rank, place.local_rank, store.num_workers, store.type, context, store)
+    # Pushes that still wait in the engine when the store goes are never sent, and the other workers wait for them for ever.
+    return Process(
+        store.rank, place.local_rank, store.num_workers, store.type, context, store, leave=mx.nd.waitall
+    )  # fmt: skip
 
 
 def describe(process: Process) -> str:

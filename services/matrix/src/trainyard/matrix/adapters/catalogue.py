@@ -39,10 +39,10 @@ class CatalogueImages:
 
 
 def image(recipe: catalogue.Recipe) -> Image:
-    """Label `arch` lists compute capabilities; `8.0,9.0+PTX` brings the PTX of the last."""
+    """Label `arch` lists compute capabilities; `8.0 9.0+PTX` brings the PTX of the last."""
     labels = recipe.container.labels
     stack = next((name for name in _STACKS if name in labels), "")
-    natives = labels.get("arch", "").removesuffix("+PTX")
+    natives = labels.get("arch", "").replace(",", " ").removesuffix("+PTX").split() if stack == "cuda" else []
     return Image(
         recipe.name,
         recipe.framework,
@@ -50,8 +50,8 @@ def image(recipe: catalogue.Recipe) -> Image:
         recipe.accelerators,
         stack=stack,
         stack_version=labels.get(stack, ""),
-        natives=natives,
-        ptx=natives.split(",")[-1] if labels.get("arch", "").endswith("+PTX") else "",
+        natives=",".join(natives),
+        ptx=natives[-1] if natives and labels["arch"].endswith("+PTX") else "",
         features=recipe.features,
         reference=recipe.container.pinned,
     )

@@ -33,8 +33,10 @@ class Image:
 
     @property
     def cuda(self) -> str:
-        """`12.6` of an image for CUDA 12.6.3; empty for others."""
-        return ".".join(self.stack_version.split(".")[:2]) if self.stack == "cuda" else ""
+        """`12.6` of an image for CUDA 12.6.3, `13.0` of one that says just 13; empty for others."""
+        if self.stack != "cuda" or not self.stack_version:
+            return ""
+        return ".".join([*self.stack_version.split("."), "0"][:2])
 
 
 BUILT_IN = (

@@ -212,6 +212,11 @@ def _each(change: Callable[[Question, Image], str]) -> Callable[[Question, Seque
     ]
 
 
+def _asking_for(image: Image) -> str:
+    kind = image.accelerators[0]
+    return "0" if kind == "cpu" else f"{{{kind}: 1}}"
+
+
 IMAGES: tuple[Rule[Image], ...] = (
     Rule(
         "image",
@@ -244,11 +249,13 @@ IMAGES: tuple[Rule[Image], ...] = (
     ),
     Rule(
         "accelerator",
-        applies=lambda wish: bool(wish.kinds),
-        keeps=lambda question, image: any(kind in image.accelerators for kind in question.wish.kinds),
-        wish=lambda question: f"runs on {'/'.join(question.wish.kinds)}",
+        applies=lambda _: True,
+        keeps=lambda question, image: any(kind in image.accelerators for kind in question.wish.kinds or ("cpu",)),
+        wish=lambda question: f"runs on {'/'.join(question.wish.kinds) or 'cpu'}",
         changes=_each(
-            lambda _, image: f"resources.accelerators: none ({image.name} runs on {'/'.join(image.accelerators)})"
+            lambda _, image: (
+                f"resources.accelerators: {_asking_for(image)} ({image.name} runs on {'/'.join(image.accelerators)})"
+            )
         ),
     ),
 )

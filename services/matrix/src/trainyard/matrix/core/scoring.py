@@ -8,7 +8,7 @@ hardware that fits, so that large devices stay free for those who need them; the
 from __future__ import annotations
 
 from trainyard.matrix.core import running
-from trainyard.matrix.core.facts import Facts
+from trainyard.matrix.core.facts import Facts, Feature
 from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
@@ -35,17 +35,25 @@ def score(facts: Facts, image: Image, target: Target, *, newest_first: bool) -> 
         -((product.bf16 if product is not None else None) or 0.0),
         -((product.memory if product is not None else None) or 0),
         target.nodes,
-        brings - len(image.features),
+        brings - len(_brought(facts, image)),
         image.name,
         product.name if product is not None else "",
     )
 
 
 def extras(facts: Facts, image: Image, target: Target) -> list[str]:
-    """Features that the image brings and this hardware is known to have."""
+    """Features that the image brings beyond its framework, and that this hardware is known to have."""
     product = target.product
     if not image.features or product is None or product.capability is None:
         return []
     capability = f"{product.capability[0]}.{product.capability[1]}"
+    return [
+        feature.name
+        for feature in _brought(facts, image)
+        if feature.stack == product.stack and capability in feature.capability
+    ]
+
+
+def _brought(facts: Facts, image: Image) -> list[Feature]:
     known = [facts.features[name] for name in image.features if name in facts.features]
-    return [feature.name for feature in known if feature.stack == product.stack and capability in feature.capability]
+    return [feature for feature in known if feature.in_image]
