@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from packaging.version import Version
 
 from trainyard.common.contract.events import Resolution
@@ -22,6 +24,16 @@ from trainyard.matrix.core.resolve import Rejection, resolve
 
 CASES = read("cases", (Path(__file__).parent / "cases.tsv").read_text())
 GPU = ("gpu", "cpu")
+
+
+UNMENDED = {
+    "runs with the driver",
+    "there is no accelerator",
+    "did you mean 'flash-attention'?",
+    "did you mean 'npu'?",
+    "did you mean 'nvidia.com/gpu'?",
+}
+"""Refusals whose answer is no line of the job file."""
 
 
 def gpu(name: str, framework: str, version: str, cuda: str, *features: str) -> Image:
@@ -57,20 +69,19 @@ IMAGES = (
 )
 
 
-def ask(case: Row) -> Resolution | Rejection:
-    spec = JobSpec.model_validate(
-        {
-            "name": "a",
-            "framework": {
-                "name": case["framework"],
-                "version": case["version"] or None,
-                "features": [case["features"]] if case["features"] else [],
-            },
-            "image": case["image"] or None,
-            "command": ["true"],
-            "resources": {"accelerators": json.loads(case["accelerators"])},
-        }
-    )
+def document(case: Row) -> dict[str, Any]:
+    framework = {"name": case["framework"], "version": case["version"] or None}
+    return {
+        "name": "a",
+        "framework": {**framework, "features": [case["features"]] if case["features"] else []},
+        "image": case["image"] or None,
+        "command": ["true"],
+        "resources": {"accelerators": json.loads(case["accelerators"])},
+    }
+
+
+def ask(case: Row, **changes: Any) -> Resolution | Rejection:
+    spec = JobSpec.model_validate({**document(case), **changes})
     return resolve(spec, IMAGES, shipped(), Inventory.of(nodes(case["nodes"]), shipped().hardware))
 
 
@@ -106,3 +117,19 @@ def test_what_is_refused(case: Row) -> None:
     assert case["answer"] in answer.message
     assert case["more"] in " | ".join(answer.nearest)
     assert not answer.reasons[-1].passed
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["fits"] == "no"], ids=lambda case: case["case"])
+def test_what_is_written_instead_can_be_pasted(case: Row) -> None:
+    """Every suggestion in YAML is a valid change of the job file, and one of them at least gets the job on."""
+    answer = ask(case)
+    assert isinstance(answer, Rejection)
+    pasted = [
+        yaml.safe_load(text) for text in answer.nearest if text.startswith(("framework:", "resources:", "image:"))
+    ]
+    # Neither a driver nor a word that is like no other can be mended in the job file.
+    if not pasted:
+        assert case["answer"] in UNMENDED
+        return
+    outcomes = [ask(case, **change) for change in pasted]
+    assert any(isinstance(outcome, Resolution) for outcome in outcomes), (answer.nearest, outcomes)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from trainyard.matrix.core import running, scoring
+from trainyard.matrix.core import changes, running, scoring
 from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.hardware import DriverVersion, Product
 from trainyard.matrix.core.images import Image
@@ -91,7 +91,7 @@ def _same_stack(question: Question, dropped: Sequence[Pair]) -> list[str]:
     stacks = dict.fromkeys(image.stack for image, _ in dropped)
     products = question.facts.hardware.products.values()
     families = dict.fromkeys(product.family for stack in stacks for product in products if product.stack == stack)
-    return [f"resources.accelerators: {question.wish.count}({family})" for family in list(families)[:3]]
+    return [changes.accelerators(question.wish.count, [family]) for family in list(families)[:3]]
 
 
 def _other_hardware(question: Question, dropped: Sequence[Pair]) -> list[str]:
@@ -103,9 +103,9 @@ def _other_hardware(question: Question, dropped: Sequence[Pair]) -> list[str]:
             image.stack == product.stack and _kernels(question.facts, image, Target(product)) for image, _ in dropped
         )
     ]
-    families = ", ".join(list(dict.fromkeys(able))[:3])
-    changes = [f"resources.accelerators: {question.wish.count}({families})"] if families else []
-    return [*changes, *other_releases(question, [target for _, target in dropped])][:3]
+    families = list(dict.fromkeys(able))[:3]
+    instead = [changes.accelerators(question.wish.count, families)] if families else []
+    return [*instead, *other_releases(question, [target for _, target in dropped])][:3]
 
 
 def _older_cuda(question: Question, dropped: Sequence[Pair]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from trainyard.common.contract.events import Reason, Resolution
 from trainyard.common.contract.jobs import JobSpec
-from trainyard.matrix.core import pairs, rules, running, scoring, targets, wishes
+from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wishes
 from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.hardware import Inventory, Vendor
 from trainyard.matrix.core.images import Image
@@ -164,7 +164,7 @@ def _needs_hardware(question: Question, reasons: list[Reason]) -> None:
         if not feature.on_cpu:
             text = f"{feature.name} needs an accelerator ({feature.meaning}), and none is asked for"
             reasons.append(Reason(rule="features of the hardware", text=text, passed=False))
-            raise _Refused(text, ("resources.accelerators: 1",))
+            raise _Refused(text, (changes.accelerators(1),))
 
 
 def _sound(value: C | Fault, reasons: list[Reason]) -> C:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from trainyard.common.contract.explain import nearest
-from trainyard.matrix.core import running
+from trainyard.matrix.core import changes, running
 from trainyard.matrix.core.facts import Facts, Feature
 from trainyard.matrix.core.hardware import Product
 from trainyard.matrix.core.images import Image
@@ -77,11 +77,11 @@ def _other_features(question: Question, dropped: Sequence[Target]) -> list[str]:
     count = question.wish.count
     kept = [name for name in question.wish.features if name not in {feature.name for feature in missing}]
     others = [feature.instead for feature in missing if feature.instead and feature.instead not in kept]
-    changed = ", ".join([*kept, *others])
+    changed = [*kept, *others]
     known = [name for name in ("a10", "a100", "h100") if name in families] or families
     return [
-        *([f"resources.accelerators: {count}({', '.join(known[:3])})"] if known else []),
-        f"framework.features: [{changed}]",
+        *([changes.accelerators(count, known[:3])] if known else []),
+        changes.features(question.wish, changed),
     ]
 
 
@@ -94,7 +94,7 @@ def _runs(question: Question, target: Target) -> bool:
 
 
 def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
-    wish, facts, changes = question.wish, question.facts, list[str]()
+    wish, facts, instead = question.wish, question.facts, list[str]()
     for target in dropped[:2]:
         product = target.product
         if product is None or product.capability is None:
@@ -107,24 +107,24 @@ def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
         ]
         floor = facts.floor(wish.framework, product.capability)
         if floor is not None:
-            changes.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
+            instead.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
         elif fit:
-            changes.append(f"framework: {wish.framework}=={fit[0]}")
+            instead.append(f"framework: {wish.framework}=={fit[0]}")
     able = [
         product for product in facts.hardware.products.values() if product.bf16 and _runs(question, Target(product))
     ]
     families = list(dict.fromkeys(p.family for p in sorted(able, key=lambda p: -(p.bf16 or 0))))[:3]
-    changes += [f"resources.accelerators: {wish.count}({', '.join(families)})"] if families else []
-    return list(dict.fromkeys(changes))
+    instead += [changes.accelerators(wish.count, families)] if families else []
+    return list(dict.fromkeys(instead))
 
 
 def _room(question: Question, dropped: Sequence[Target]) -> list[str]:
     most = max((target.per_node or 0 for target in dropped), default=0)
     wish = question.wish
     if wish.count > most:
-        return [f"resources.accelerators: {most}"]
+        return [changes.accelerators(most)]
     each = most // max(wish.count, 1)
-    return [f"replicas: {-(-wish.processes // each)}, processes: {each}"] if each else []
+    return [f"`processes: {each}` and `replicas: {-(-wish.processes // each)}`"] if each else []
 
 
 def _can_share(question: Question, target: Target) -> bool:
@@ -138,7 +138,7 @@ TARGETS: tuple[Rule[Target], ...] = (
         applies=lambda wish: wish.share is not None,
         keeps=_can_share,
         wish=lambda question: f"gives {question.wish.share:g} of itself",
-        changes=lambda question, _: ["resources.accelerators: 1"],
+        changes=lambda question, _: [changes.accelerators(1)],
     ),
     Rule(
         "features of the hardware",
@@ -186,14 +186,14 @@ def _framework_has(feature: Feature, image: Image) -> bool:
 
 
 def _without_features(question: Question, dropped: Sequence[Image]) -> list[str]:
-    wish, changes = question.wish, list[str]()
+    wish, instead = question.wish, list[str]()
     for feature in wish.known_features(question.facts):
         if feature.in_image and feature.instead:
-            changes.append(f"framework.features: [{feature.instead}]")
+            instead.append(changes.features(wish, [feature.instead]))
         elif feature.framework and str(feature.releases):
-            changes.append(f'framework: "{feature.framework}{feature.releases}"')
-    has = [f"framework.features: [] ({image.name} has {', '.join(image.features) or 'none'})" for image in dropped]
-    return changes or has[:3]
+            instead.append(f'framework: "{feature.framework}{feature.releases}"')
+    has = [changes.features(wish, [], f"{image.name} has {', '.join(image.features) or 'none'}") for image in dropped]
+    return instead or has[:3]
 
 
 @lru_cache(maxsize=4096)
@@ -253,8 +253,8 @@ IMAGES: tuple[Rule[Image], ...] = (
         keeps=lambda question, image: any(kind in image.accelerators for kind in question.wish.kinds or ("cpu",)),
         wish=lambda question: f"runs on {'/'.join(question.wish.kinds) or 'cpu'}",
         changes=_each(
-            lambda _, image: (
-                f"resources.accelerators: {_asking_for(image)} ({image.name} runs on {'/'.join(image.accelerators)})"
+            lambda _, image: changes.accelerators(
+                _asking_for(image), why=f"{image.name} runs on {'/'.join(image.accelerators)}"
             )
         ),
     ),

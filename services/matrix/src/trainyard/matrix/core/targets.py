@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainyard.matrix.core import changes
 from trainyard.matrix.core.hardware import DriverVersion, Inventory, Product
 from trainyard.matrix.core.wishes import Fault, Wish
 
@@ -51,5 +52,5 @@ def of(wish: Wish, inventory: Inventory) -> list[Target] | Fault:
     return Fault(
         "inventory",
         f"no node here has {wanted}; there are: {', '.join(there)}",
-        tuple(f"resources.accelerators: {wish.count}({family})" for family in there[:3]),
+        tuple(changes.accelerators(wish.count, [family]) for family in there[:3]),
     )

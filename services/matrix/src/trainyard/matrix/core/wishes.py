@@ -85,7 +85,7 @@ def _hardware(
             return _unknown_product(name, facts)
         if asked.kind != "gpu" and found[0].kind != asked.kind:
             text = f"{name} is a {found[0].kind}, not a {asked.kind}"
-            return Fault("product", text, (f"resources.accelerators: {asked.count}({found[0].kind},{name})",))
+            return Fault("product", text, (f'resources: {{accelerators: "{asked.count}({found[0].kind},{name})"}}',))
         products |= {product: rank for product in found if product not in products}
     vendor = facts.hardware.vendor_of_resource(asked.resource) if asked.resource else None
     if asked.resource and vendor is None and facts.hardware.vendors:
@@ -143,5 +143,6 @@ def _unknown_product(name: str, facts: Facts) -> Fault:
     return Fault(
         "product",
         f"resources.accelerators: there is no accelerator {name!r}",
-        tuple(f"resources.accelerators: 1({found})" for found in close) or ("yard matrix show hardware lists them",),
+        tuple(f'resources: {{accelerators: "1({found})"}}' for found in close)
+        or ("yard matrix show hardware lists them",),
     )
