@@ -24,7 +24,16 @@ from trainyard.client.answers import read, unreachable
 from trainyard.client.calls import Call, Document
 from trainyard.client.settings import ClientSettings
 from trainyard.common import ids
-from trainyard.common.contract.views import ConversionView, EventPage, EventView, JobPage, JobView, ModelPage
+from trainyard.common.contract.views import (
+    ConversionView,
+    EventPage,
+    EventView,
+    ExplanationView,
+    JobPage,
+    JobView,
+    MatrixView,
+    ModelPage,
+)
 from trainyard.common.errors import NotFound, Unavailable
 
 V = TypeVar("V", bound=BaseModel)
@@ -87,6 +96,13 @@ class Yard:
 
     def models(self) -> ModelPage:
         return self.send(calls.models())
+
+    def matrix(self, framework: str | None = None) -> MatrixView:
+        return self.send(calls.matrix(framework))
+
+    def explain(self, document: Document) -> ExplanationView:
+        """What the matrix would make of a job file, and why. Nothing is submitted."""
+        return self.send(calls.explain(document))
 
     def follow_events(self, job_id: str) -> Iterator[EventView]:
         """A job's events as they happen, to its end; survives a restart of the gateway."""
@@ -185,6 +201,12 @@ class AsyncYard:
 
     async def conversion(self, conversion_id: str) -> ConversionView:
         return await self.send(calls.conversion(conversion_id))
+
+    async def matrix(self, framework: str | None = None) -> MatrixView:
+        return await self.send(calls.matrix(framework))
+
+    async def explain(self, document: Document) -> ExplanationView:
+        return await self.send(calls.explain(document))
 
     async def follow_events(self, job_id: str) -> AsyncIterator[EventView]:
         async for event in streams.follow_async(self.http, f"/v1/jobs/{job_id}/events", {}):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trainyard.common.bus.port import EventLog
+from trainyard.common.bus.port import Commands, EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.logs.reader import LogStore
 from trainyard.job_api.ports import Changes, Reads, Workdirs
@@ -13,6 +13,8 @@ from trainyard.job_api.ports import Changes, Reads, Workdirs
 @dataclass(frozen=True, slots=True)
 class Gateway:
     log: EventLog
+    commands: Commands
+    """What other services answer."""
     reads: Reads
     changes: Changes
     logs: LogStore

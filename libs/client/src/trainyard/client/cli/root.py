@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from trainyard.client.cli import convert, deadletters, exits, frameworks, images, jobs, local, output, streams, tokens
+from trainyard.client.cli import (
+    convert,
+    deadletters,
+    exits,
+    frameworks,
+    images,
+    jobs,
+    local,
+    matrix,
+    output,
+    streams,
+    tokens,
+)
 from trainyard.client.cli.context import Context
 from trainyard.common.errors import TrainyardError
 
@@ -34,6 +46,7 @@ def root(
 for module in (jobs, streams, convert, frameworks, local):
     module.register(app)
 app.add_typer(images.app, name="images")
+app.add_typer(matrix.app, name="matrix")
 app.add_typer(tokens.app, name="token")
 app.add_typer(deadletters.app, name="deadletters")
 

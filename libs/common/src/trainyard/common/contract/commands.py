@@ -43,6 +43,20 @@ class Convert(Command):
     idempotency_key: str | None = None
 
 
+class ResolveJob(Command):
+    """What the matrix would answer to this job file, without submitting it."""
+
+    kind: ClassVar[str] = "matrix.resolve"
+    spec: dict[str, Any]
+
+
+class ShowMatrix(Command):
+    """The facts of the matrix, of all frameworks or of one."""
+
+    kind: ClassVar[str] = "matrix.show"
+    framework: str | None = None
+
+
 class Answer(Fact):
     """The answer to a command: the HTTP status that the same request gets, and its body."""
 
@@ -50,6 +64,8 @@ class Answer(Fact):
     body: dict[str, Any]
 
 
-COMMANDS: dict[str, type[Command]] = {cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert)}
+COMMANDS: dict[str, type[Command]] = {
+    cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert, ResolveJob, ShowMatrix)
+}
 
-__all__ = ["COMMANDS", "Answer", "CancelJob", "Command", "ConversionSpec", "Convert", "RetryJob", "SubmitJob"]
+__all__ = ["COMMANDS", "Answer", "CancelJob", "Command", "ConversionSpec", "Convert", "ResolveJob", "RetryJob", "ShowMatrix", "SubmitJob"]

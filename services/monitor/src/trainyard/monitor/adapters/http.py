@@ -1,10 +1,10 @@
-"""The panel and what it reads: a snapshot, a stream of snapshots, the reports of conversions."""
+"""The pages and what they read: a snapshot, a stream of snapshots, the reports of conversions, the matrix."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from fastapi.sse import format_sse_event
 
 from trainyard.common import ids
 from trainyard.common.contract import problems
+from trainyard.common.contract.commands import Answer
 from trainyard.common.errors import TrainyardError
 from trainyard.monitor.core.fleet import Fleet
 
@@ -23,10 +24,11 @@ KEEP_ALIVE = 15.0
 # The page brings everything along; a report is a file that somebody's model wrote names into.
 PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-_TYPES = {"panel.js": "text/javascript", "panel.css": "text/css"}
+_TYPES = {"panel.js": "text/javascript", "matrix.js": "text/javascript", "panel.css": "text/css"}
 
 
-def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
+def create(fleet: Fleet, view: Callable[[], dict[str, Any]], matrix: Callable[[], Awaitable[Answer]]) -> FastAPI:
+    """`matrix` asks the matrix service for its facts."""
     app = FastAPI(title="Trainyard monitor", docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.exception_handler(TrainyardError)
@@ -67,7 +69,19 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
             )
         return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
+    _add_matrix(app, matrix)
     return app
+
+
+def _add_matrix(app: FastAPI, matrix: Callable[[], Awaitable[Answer]]) -> None:
+    @app.get("/matrix")
+    async def matrix_page() -> Response:
+        return HTMLResponse(_static("matrix.html"), headers={"Content-Security-Policy": PAGE_POLICY})
+
+    @app.get("/api/matrix")
+    async def matrix_facts() -> Response:
+        answer = await matrix()
+        return JSONResponse(answer.body, answer.status)
 
 
 async def _snapshots(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:

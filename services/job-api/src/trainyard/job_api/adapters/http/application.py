@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.runtime.guard import Guard
-from trainyard.job_api.adapters.http import conversions, jobs, logs, problems, streams
+from trainyard.job_api.adapters.http import conversions, jobs, logs, matrix, problems, streams
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.settings import Settings
 
@@ -23,7 +23,7 @@ def routes(gateway: Gateway) -> FastAPI:
     """Without the guard: what the OpenAPI document is generated from."""
     app = FastAPI(title="Trainyard", version=VERSION, redoc_url=None, description=__doc__)
     problems.install(app)
-    for part in (jobs, conversions, streams, logs):
+    for part in (jobs, conversions, streams, logs, matrix):
         app.include_router(part.router(gateway))
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
