@@ -24,7 +24,17 @@ from trainyard.client.answers import read, unreachable
 from trainyard.client.calls import Call, Document
 from trainyard.client.settings import ClientSettings
 from trainyard.common import ids
-from trainyard.common.contract.views import ConversionView, EventPage, EventView, JobPage, JobView, ModelPage
+from trainyard.common.contract.views import (
+    ConversionView,
+    EventPage,
+    EventView,
+    JobPage,
+    JobView,
+    ModelPage,
+    RenderedView,
+    TemplatePage,
+    TemplateView,
+)
 from trainyard.common.errors import NotFound, Unavailable
 
 V = TypeVar("V", bound=BaseModel)
@@ -87,6 +97,22 @@ class Yard:
 
     def models(self) -> ModelPage:
         return self.send(calls.models())
+
+    def templates(self) -> TemplatePage:
+        return self.send(calls.templates())
+
+    def template(self, name: str, version: str | None = None) -> TemplateView:
+        return self.send(calls.template(name, version))
+
+    def publish_template(self, document: Document) -> TemplateView:
+        return self.send(calls.publish_template(document))
+
+    def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
+        return self.send(calls.delete_template(name, version))
+
+    def render_template(self, name: str, version: str | None = None, **parameters: Any) -> RenderedView:
+        """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
+        return self.send(calls.render_template(name, parameters, version))
 
     def follow_events(self, job_id: str) -> Iterator[EventView]:
         """A job's events as they happen, to its end; survives a restart of the gateway."""
@@ -185,6 +211,22 @@ class AsyncYard:
 
     async def conversion(self, conversion_id: str) -> ConversionView:
         return await self.send(calls.conversion(conversion_id))
+
+    async def templates(self) -> TemplatePage:
+        return await self.send(calls.templates())
+
+    async def template(self, name: str, version: str | None = None) -> TemplateView:
+        return await self.send(calls.template(name, version))
+
+    async def publish_template(self, document: Document) -> TemplateView:
+        return await self.send(calls.publish_template(document))
+
+    async def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
+        return await self.send(calls.delete_template(name, version))
+
+    async def render_template(self, name: str, version: str | None = None, **parameters: Any) -> RenderedView:
+        """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
+        return await self.send(calls.render_template(name, parameters, version))
 
     async def follow_events(self, job_id: str) -> AsyncIterator[EventView]:
         async for event in streams.follow_async(self.http, f"/v1/jobs/{job_id}/events", {}):

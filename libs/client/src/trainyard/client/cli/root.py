@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trainyard.client.cli import convert, deadletters, exits, images, jobs, local, output, streams, tokens
+from trainyard.client.cli import convert, deadletters, exits, images, jobs, local, output, streams, templates, tokens
 from trainyard.client.cli.context import Context
 from trainyard.common.errors import TrainyardError
 
@@ -34,6 +34,7 @@ def root(
 for module in (jobs, streams, convert, local):
     module.register(app)
 app.add_typer(images.app, name="images")
+app.add_typer(templates.app, name="templates")
 app.add_typer(tokens.app, name="token")
 app.add_typer(deadletters.app, name="deadletters")
 

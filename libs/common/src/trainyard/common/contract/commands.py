@@ -43,6 +43,30 @@ class Convert(Command):
     idempotency_key: str | None = None
 
 
+class PublishTemplate(Command):
+    """`template` is a raw template as JSON."""
+
+    kind: ClassVar[str] = "template.publish"
+    template: dict[str, Any]
+
+
+class DeleteTemplate(Command):
+    """A published version, or all of them."""
+
+    kind: ClassVar[str] = "template.delete"
+    name: str
+    version: str | None = None
+
+
+class RenderTemplate(Command):
+    """Gives the job file; submitting it is another command."""
+
+    kind: ClassVar[str] = "template.render"
+    name: str
+    version: str | None = None
+    parameters: dict[str, Any] = {}
+
+
 class Answer(Fact):
     """The answer to a command: the HTTP status that the same request gets, and its body."""
 
@@ -50,6 +74,20 @@ class Answer(Fact):
     body: dict[str, Any]
 
 
-COMMANDS: dict[str, type[Command]] = {cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert)}
+COMMANDS: dict[str, type[Command]] = {
+    cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert, PublishTemplate, DeleteTemplate, RenderTemplate)
+}
 
-__all__ = ["COMMANDS", "Answer", "CancelJob", "Command", "ConversionSpec", "Convert", "RetryJob", "SubmitJob"]
+__all__ = [
+    "COMMANDS",
+    "Answer",
+    "CancelJob",
+    "Command",
+    "ConversionSpec",
+    "Convert",
+    "DeleteTemplate",
+    "PublishTemplate",
+    "RenderTemplate",
+    "RetryJob",
+    "SubmitJob",
+]
