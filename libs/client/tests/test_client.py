@@ -14,6 +14,7 @@ from trainyard.client.answers import read
 from trainyard.client.cli import exits, template
 from trainyard.client.settings import ClientSettings
 from trainyard.client.yard.layout import Layout
+from trainyard.client.yard.liveness import SILENCES, until_frozen
 from trainyard.client.yard.record import Record, hold, is_held
 from trainyard.common.contract import jobfile
 from trainyard.common.contract.explain import validate
@@ -132,3 +133,15 @@ def test_who_only_asks_is_not_taken_for_a_yard(tmp_path: Path) -> None:
     threading.Timer(0.1, asking.close).start()
     with hold(lock):
         assert is_held(lock)
+
+
+async def test_who_answers_now_and_then_is_not_frozen() -> None:
+    answers = [False] * (SILENCES - 1) + [True] + [False] * SILENCES
+    asked: list[bool] = []
+
+    async def ask() -> bool:
+        asked.append(answers[len(asked)])
+        return asked[-1]
+
+    await until_frozen(ask, interval=0)
+    assert asked == answers

@@ -63,7 +63,7 @@ def test_a_dockerfile_carries_the_facts() -> None:
     assert 'LABEL io.trainyard.image.features="bf16"' in text
     assert "apt-get install -y --no-install-recommends g++" in text
     assert "--require-hashes" in text
-    assert '--index-url "$TORCH_INDEX" "torch==2.1"' in text
+    assert 'uv pip install --no-deps --torch-backend cpu "torch==2.1"' in text
     assert text.index("requirements.lock") < text.index("torch==2.1") < text.index("USER job")
 
 

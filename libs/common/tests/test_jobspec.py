@@ -55,6 +55,7 @@ def test_a_spec_survives_the_wire() -> None:
         ({"framework": "pytroch"}, "framework.name", "'pytroch' is not known"),
         ({"name": "../evil"}, "name", "does not fit"),
         ({"name": "a" * 200}, "name", "at most 40"),
+        ({"workdir": "/" + "a" * 5000}, "workdir", "at most 4096 characters"),
         ({"name": "Ünïcode"}, "name", "does not fit"),
         ({"replicas": -1}, "replicas", "greater than or equal to 1"),
         ({"replicas": "many"}, "replicas", "valid integer"),
@@ -156,7 +157,13 @@ def test_hostile_or_broken_yaml_is_refused(text: str | bytes, says: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("{", "not valid JSON"), ("[" * 100_000, "not valid JSON"), ("[]", "mapping")]
+    ("text", "says"),
+    [
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[]", "mapping"),
+        ('{"a": {"b": 1, "b": 2}}', "'b' is written twice"),
+    ],
 )
 def test_broken_json_is_refused(text: str, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):

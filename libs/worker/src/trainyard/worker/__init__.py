@@ -8,17 +8,24 @@ works, on one process and in the current folder, so a script can be tried by han
 
 from trainyard.worker.checkpoints import latest_checkpoint, save_checkpoint
 from trainyard.worker.distributed import init_distributed
+from trainyard.worker.loading import tuned_dataset, tuned_loader
+from trainyard.worker.memory import EmptyCache, checkpoint_gradients, mixed_precision
 from trainyard.worker.place import Place, here, output_dir
 from trainyard.worker.process import Process
 from trainyard.worker.progress import report
 
 __all__ = [
+    "EmptyCache",
     "Place",
     "Process",
+    "checkpoint_gradients",
     "here",
     "init_distributed",
     "latest_checkpoint",
+    "mixed_precision",
     "output_dir",
     "report",
     "save_checkpoint",
+    "tuned_dataset",
+    "tuned_loader",
 ]

@@ -72,6 +72,10 @@ class Images(Protocol):
         """Builds it. Raises TrainyardError in words."""
         ...
 
+    async def fraction(self, image: str) -> float | None:
+        """How much of an image that is being built is there, 0 to 1; None where nobody knows."""
+        ...
+
 
 class ActiveSet(Protocol):
     """The jobs that have not ended, as far as a cursor of the log."""

@@ -31,6 +31,7 @@ FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
 APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
+TOLD_EVERY = 0.03  # of an image's bytes
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
@@ -143,24 +144,34 @@ class Reconciler:
 
     async def _build_image(self, job: Job) -> None:
         image = job.image or "host"
-        writer = self._writer(job)
-        if job.head.state is State.RESOLVED:
-            await writer.tell(
-                events.JobQueued(
-                    job_id=job.job_id, attempt=job.attempt, message=f"image {image} is being built (first use)"
-                )
-            )
+        telling = asyncio.create_task(self._tell_building(job, image))
         try:
             await self._images.build(image)
         except (TrainyardError, OSError) as error:
+            await _cancelled(telling)
             await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(error))
             return
         finally:
+            await _cancelled(telling)
             self._preparing.discard(job.job_id)
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
             self._offer(latest)
             self._admit()
+
+    async def _tell_building(self, job: Job, image: str) -> None:
+        """That the image is being built, and how far that is; so far as the log takes it."""
+        writer, told, number = self._writer(job), -1.0, 0
+        words = f"image {image} is being built (first use)"
+        while writer.job.head.state in _WAITS:
+            fraction = await self._images.fraction(image)
+            if number == 0 or (fraction is not None and fraction - told >= TOLD_EVERY):
+                event = events.JobQueued(
+                    job_id=job.job_id, attempt=job.attempt, message=words, number=number, fraction=fraction
+                )
+                await writer.tell(event)
+                told, number = fraction or 0.0, number + 1
+            await asyncio.sleep(TICK)
 
     def _offer(self, job: Job) -> None:
         order = int(job.submitted_at * 1e6)
@@ -258,6 +269,11 @@ class Reconciler:
         task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:

@@ -172,7 +172,7 @@ class Shepherd:
 
     async def _after(self, error: Exception, seconds: float) -> None:
         log.warning("a job has to wait", job_id=self.job.job_id, error=str(error))
-        await asyncio.sleep(seconds)
+        await self._wait(seconds)
 
     async def _wait(self, seconds: float) -> None:
         if seconds <= 0:

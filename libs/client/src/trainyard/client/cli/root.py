@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from trainyard.client.cli import convert, deadletters, exits, images, jobs, local, output, streams, templates, tokens
+from trainyard.client.cli import (
+    convert,
+    deadletters,
+    exits,
+    frameworks,
+    images,
+    jobs,
+    local,
+    output,
+    streams,
+    templates,
+    tokens,
+)
 from trainyard.client.cli.context import Context
 from trainyard.common.errors import TrainyardError
 
@@ -31,7 +43,7 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, local):
+for module in (jobs, streams, convert, frameworks, local):
     module.register(app)
 app.add_typer(images.app, name="images")
 app.add_typer(templates.app, name="templates")

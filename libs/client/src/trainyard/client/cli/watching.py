@@ -47,7 +47,8 @@ def _job_step(progress: Progress, bar: TaskID, event: EventView) -> None:
     elif event.kind == "succeeded":
         progress.update(bar, completed=1.0, words="succeeded")
     else:
-        progress.update(bar, words=data.get("message") or event.kind)
+        # Of the image while that is built; training begins at nothing again.
+        progress.update(bar, completed=data.get("fraction") or 0.0, words=data.get("message") or event.kind)
 
 
 def _progress(quiet: bool) -> Progress:

@@ -27,6 +27,8 @@ class Child:
     port: int
     health: str | None
     """The URL that answers 200 when it is ready; None: ready when the port takes connections."""
+    alive: str | None = None
+    """The URL that answers 200 as long as it works at all; None: nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Layout:
                 (sys.executable, "-m", _MODULES[name]),
                 service_port(name, self.base_port),
                 f"{self.url(name)}/readyz",
+                f"{self.url(name)}/healthz",
             )
             for name in SERVICES
         )

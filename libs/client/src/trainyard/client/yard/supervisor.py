@@ -20,6 +20,7 @@ from typing import Any
 
 from trainyard.client.yard import preflight
 from trainyard.client.yard.layout import Child, Layout
+from trainyard.client.yard.liveness import until_frozen
 from trainyard.client.yard.record import Record, end, hold
 from trainyard.common.errors import TrainyardError
 from trainyard.common.runtime.settings import EXIT_CONFIGURATION
@@ -79,7 +80,11 @@ class Supervisor:
         while True:
             began = time.monotonic()
             process = await self._spawn(child)
-            code = await process.wait()
+            watch = asyncio.create_task(self._watch(child, process))
+            try:
+                code = await process.wait()
+            finally:
+                watch.cancel()
             self._running.pop(child.name, None)
             if code == EXIT_CONFIGURATION:
                 self._give_up(f"{child.name} cannot start: {_last_line(self._log(child))}")
@@ -88,6 +93,16 @@ class Supervisor:
             delay = BACKOFF[min(failures, len(BACKOFF)) - 1] if failures else BACKOFF[0]
             self._say(f"{child.name} ended with {_how(code)}; starting it again in {delay:g} s")
             await asyncio.sleep(delay)
+
+    async def _watch(self, child: Child, process: asyncio.subprocess.Process) -> None:
+        """A child that lives and answers nobody is ended; what it held is found again by the next one."""
+        if child.alive is None:
+            return
+        url = child.alive
+        await until_frozen(lambda: asyncio.to_thread(_answers, url))
+        self._say(f"{child.name} lives but does not answer; ending it")
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
 
     async def _spawn(self, child: Child) -> asyncio.subprocess.Process:
         path = self._log(child)

@@ -98,8 +98,17 @@ class JobRejected(JobEvent):
 
 
 class JobQueued(AttemptEvent):
+    """It waits; told again while its image is being built."""
+
     kind: ClassVar[str] = "queued"
     message: str
+    number: int = 0
+    """Counts the times that it was told in this attempt, from 0."""
+    fraction: float | None = None
+    """How much of the image is there, 0 to 1."""
+
+    def discriminator(self) -> str:
+        return f"{super().discriminator()}.{self.number}" if self.number else super().discriminator()
 
 
 class JobStarting(AttemptEvent):

@@ -63,6 +63,9 @@ def _problem(model: type[BaseModel], fault: Any) -> Problem:
     if kind == "string_pattern_mismatch":
         hint = PATTERNS.get(context["pattern"], f"must match {context['pattern']}")
         return Problem(f"{_shown(fault['input'])} does not fit", where, hint)
+    if kind == "string_too_long" or (kind == "too_long" and isinstance(fault["input"], str)):
+        shown = _shown(fault["input"])
+        return Problem(f"{shown} is too long: at most {context['max_length']} characters", where)
     if kind in _SHAPES:
         return Problem(f"must be {_SHAPES[kind]}, not {_shown(fault['input'])}", where)
     if kind == "value_error":

@@ -52,10 +52,19 @@ def parse_yaml(text: bytes | str) -> dict[str, Any]:
 def parse_json(text: bytes | str) -> dict[str, Any]:
     _check_size(text)
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise InvalidInput.one(f"not valid JSON: {_one_line(error)}") from error
     return _checked(document)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput.one(f"{twice!r} is written twice")
+    return document
 
 
 def check_size(length: int) -> None:

@@ -13,12 +13,13 @@ cpu_build = ["torch==2.13.0"]    # installed apart: its CPU build comes from whe
 size = 941                       # MB, measured; for the progress bar
 
 [container]                      # see `yard images dockerfile`
-base = "docker.io/library/python:3.11-slim-bookworm"
+base = "python:3.11-slim-bookworm"
 digest = "sha256:…"              # of the image as it was pushed; `yard images pin`
 labels = { cuda = "13.0" }       # facts for the matrix: cuda, cudnn, rocm, cann, arch (compute capabilities) …
 packages = ["g++"]               # Debian packages
 install = ["horovod==0.28.1"]    # what pip installs or compiles beside the lock
 environment = { A = "b" }        # for that
+torch_backend = "cu126"          # the build of torch that `install` takes
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ class _Local(BaseModel):
 
 class _Container(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    base: str = "docker.io/library/python:3.11-slim-bookworm"
+    base: str = "python:3.11-slim-bookworm"
     reference: str | None = None
     digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     labels: dict[str, str] = {}
     packages: tuple[str, ...] = ()
     install: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    torch_backend: str | None = None
 
 
 class _Image(BaseModel):
@@ -84,6 +86,7 @@ class Container:
     packages: tuple[str, ...]
     install: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    torch_backend: str | None = None
 
     @property
     def pinned(self) -> str | None:
@@ -107,9 +110,7 @@ class Recipe:
     not_local: str = ""
     """Why it cannot be built as an environment on a machine, in words; empty: it can."""
     features: tuple[str, ...] = ()
-    container: Container = field(
-        default=Container("docker.io/library/python:3.11-slim-bookworm", None, None, {}, ()), compare=False
-    )
+    container: Container = field(default=Container("python:3.11-slim-bookworm", None, None, {}, ()), compare=False)
 
     @property
     def content(self) -> tuple[object, ...]:

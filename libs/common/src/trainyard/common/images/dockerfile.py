@@ -11,8 +11,8 @@ import json
 from trainyard.common.images.catalogue import Recipe
 
 LABEL = "io.trainyard.image."
-CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-"""PyTorch's own index of CPU builds; the build argument TORCH_INDEX names another."""
+UV = "uv==0.11.*"
+"""Installs torch's builds for one accelerator by name (`--torch-backend cu126`): no index needs to be named."""
 
 
 def labels(recipe: Recipe) -> dict[str, str]:
@@ -41,20 +41,21 @@ def render(recipe: Recipe) -> str:
             f"RUN apt-get update && apt-get install -y --no-install-recommends {packages} "
             "&& rm -rf /var/lib/apt/lists/*"
         )
-    lines.append("ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONUNBUFFERED=1")
+    lines += [
+        "ENV UV_NO_CACHE=1 UV_SYSTEM_PYTHON=1 PYTHONUNBUFFERED=1",
+        f"RUN pip install --no-cache-dir '{UV}'",
+    ]
     if recipe.lock:
         lines += [
             "COPY requirements.lock /tmp/requirements.lock",
-            "RUN pip install --no-deps --require-hashes -r /tmp/requirements.lock && rm /tmp/requirements.lock",
+            "RUN uv pip install --no-deps --require-hashes -r /tmp/requirements.lock && rm /tmp/requirements.lock",
         ]
     if recipe.cpu_build:
-        lines += [
-            f"ARG TORCH_INDEX={CPU_INDEX}",
-            f'RUN pip install --no-deps --index-url "$TORCH_INDEX" {" ".join(map(json.dumps, recipe.cpu_build))}',
-        ]
+        lines.append(f"RUN uv pip install --no-deps --torch-backend cpu {' '.join(map(json.dumps, recipe.cpu_build))}")
     if recipe.container.install:
         given = "".join(f"{name}={json.dumps(value)} " for name, value in sorted(recipe.container.environment.items()))
-        lines.append(f"RUN {given}pip install {' '.join(map(json.dumps, recipe.container.install))}")
+        backend = f"--torch-backend {recipe.container.torch_backend} " if recipe.container.torch_backend else ""
+        lines.append(f"RUN {given}uv pip install {backend}{' '.join(map(json.dumps, recipe.container.install))}")
     lines += [
         "RUN useradd --create-home --uid 1000 job",
         "USER job",

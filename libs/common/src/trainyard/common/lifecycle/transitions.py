@@ -46,7 +46,7 @@ RULES: dict[str, Rule] = {
     "submitted": Rule(_from(None), _S.SUBMITTED, (Effect.RESOLVE,)),
     "resolved": Rule(_from(_S.SUBMITTED), _S.RESOLVED, (Effect.PLACE,)),
     "rejected": Rule(_from(_S.SUBMITTED, _S.RESOLVED), _S.REJECTED),
-    "queued": Rule(_from(_S.RESOLVED, _S.RESTARTING, _S.SUSPENDED), _S.QUEUED, (Effect.PLACE,)),
+    "queued": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.QUEUED, (Effect.PLACE,)),
     "starting": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.STARTING, (Effect.WATCH,)),
     "running": Rule(_from(_S.STARTING), _S.RUNNING, (Effect.WATCH,)),
     "progress": Rule(_from(_S.RUNNING), None),

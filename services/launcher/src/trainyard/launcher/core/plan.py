@@ -127,6 +127,7 @@ def build(
             **_without_proxy(base, group),
             "PYTHONUNBUFFERED": "1",
             "OMP_NUM_THREADS": str(max(1, int(role.resources.cpu))),
+            "TRAINYARD_CPU": f"{role.resources.cpu:g}",
             **spec.env,
             **role.env,
             **adapter.environment(place, group),

@@ -83,6 +83,11 @@ def _accelerator(spec: JobSpec) -> str:
     return next((request.kind for request in asked if request.count), "cpu")
 
 
+def _asking_for(image: Image) -> str:
+    kind = image.accelerators[0]
+    return "none" if kind == "cpu" else f"{{count: 1, kind: {kind}}}"
+
+
 def _specifier(spec: JobSpec) -> SpecifierSet:
     """`2.1` alone means that very release and its patches."""
     text = spec.framework.version or ""
@@ -125,9 +130,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "accelerator",
-        applies=lambda spec: _accelerator(spec) != "cpu",
+        applies=lambda _: True,
         keeps=lambda spec, image: _accelerator(spec) in image.accelerators,
         wish=lambda spec: f"runs on {_accelerator(spec)}",
-        change=lambda _, image: f"resources.accelerators: none ({image.name} runs on {'/'.join(image.accelerators)})",
+        change=lambda _, image: (
+            f"resources.accelerators: {_asking_for(image)} ({image.name} runs on {'/'.join(image.accelerators)})"
+        ),
     ),
 )

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
@@ -33,6 +33,11 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
     async def _problem(_: object, error: TrainyardError) -> Response:
         body = problems.of_error(error)
         return JSONResponse(body, body["status"], media_type=problems.MEDIA_TYPE)
+
+    @app.exception_handler(404)
+    async def _nothing_there(request: Request, _: Exception) -> Response:
+        body = problems.problem(404, f"there is no {request.url.path}")
+        return JSONResponse(body, 404, media_type=problems.MEDIA_TYPE)
 
     @app.get("/")
     async def panel() -> Response:

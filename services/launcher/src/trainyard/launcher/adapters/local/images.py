@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from trainyard.common.images import cache, catalogue
+from trainyard.common.images import cache, catalogue, store
 from trainyard.launcher.core.plan import Interpreter
 
 log = structlog.get_logger()
@@ -42,6 +42,13 @@ class LocalImages:
         if image not in self._builds or self._builds[image].done():
             self._builds[image] = asyncio.create_task(self._build(image))
         return await asyncio.shield(self._builds[image])
+
+    async def fraction(self, image: str) -> float | None:
+        recipe = catalogue.read(self._catalogue, image)
+        if not recipe.size:
+            return None
+        growing = cache.building(recipe, self._images)
+        return min(1.0, await asyncio.to_thread(store.bytes_below, growing) / recipe.size)
 
     async def _build(self, image: str) -> Interpreter:
         recipe = catalogue.read(self._catalogue, image)
