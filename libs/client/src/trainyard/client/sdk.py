@@ -110,9 +110,11 @@ class Yard:
     def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
         return self.send(calls.delete_template(name, version))
 
-    def render_template(self, name: str, version: str | None = None, **parameters: Any) -> RenderedView:
+    def render_template(
+        self, name: str, parameters: Document | None = None, version: str | None = None
+    ) -> RenderedView:
         """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
-        return self.send(calls.render_template(name, parameters, version))
+        return self.send(calls.render_template(name, parameters or {}, version))
 
     def follow_events(self, job_id: str) -> Iterator[EventView]:
         """A job's events as they happen, to its end; survives a restart of the gateway."""
@@ -224,9 +226,11 @@ class AsyncYard:
     async def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
         return await self.send(calls.delete_template(name, version))
 
-    async def render_template(self, name: str, version: str | None = None, **parameters: Any) -> RenderedView:
+    async def render_template(
+        self, name: str, parameters: Document | None = None, version: str | None = None
+    ) -> RenderedView:
         """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
-        return await self.send(calls.render_template(name, parameters, version))
+        return await self.send(calls.render_template(name, parameters or {}, version))
 
     async def follow_events(self, job_id: str) -> AsyncIterator[EventView]:
         async for event in streams.follow_async(self.http, f"/v1/jobs/{job_id}/events", {}):

@@ -9,7 +9,7 @@ import typer
 import yaml
 from rich.table import Table
 
-from trainyard.client import calls, files
+from trainyard.client import files
 from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.cli.watching import watch_job
@@ -70,7 +70,7 @@ def render(
 ) -> None:
     """Print the job file that comes of the parameters; `yard submit` takes it."""
     with yard(ctx) as gateway:
-        made = gateway.send(calls.render_template(name, filled_in(settings, values), version))
+        made = gateway.render_template(name, filled_in(settings, values), version)
     if as_json:
         output.as_json(made)
         return
@@ -92,7 +92,7 @@ def run(
 ) -> None:
     """Render a template and submit the job."""
     with yard(ctx) as gateway:
-        made = gateway.send(calls.render_template(name, filled_in(settings, values), version))
+        made = gateway.render_template(name, filled_in(settings, values), version)
         job = gateway.submit(made.job, key=key)
         if watch:
             job = watch_job(gateway, job, quiet=as_json)

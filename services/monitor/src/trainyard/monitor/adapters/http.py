@@ -23,7 +23,13 @@ KEEP_ALIVE = 15.0
 # The page brings everything along; a report is a file that somebody's model wrote names into.
 PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-_TYPES = {"panel.js": "text/javascript", "panel.css": "text/css"}
+_PAGES = {"/": "panel.html", "/templates": "templates.html"}
+_TYPES = {
+    "panel.js": "text/javascript",
+    "panel.css": "text/css",
+    "templates.js": "text/javascript",
+    "templates.css": "text/css",
+}
 
 
 def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
@@ -40,8 +46,9 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
         return JSONResponse(body, 404, media_type=problems.MEDIA_TYPE)
 
     @app.get("/")
-    async def panel() -> Response:
-        return HTMLResponse(_static("panel.html"), headers={"Content-Security-Policy": PAGE_POLICY})
+    @app.get("/templates")
+    async def page(request: Request) -> Response:
+        return HTMLResponse(_static(_PAGES[request.url.path]), headers={"Content-Security-Policy": PAGE_POLICY})
 
     @app.get("/static/{name}")
     async def static(name: str) -> Response:
