@@ -11,7 +11,7 @@ import pytest
 
 from trainyard.client import calls, files
 from trainyard.client.answers import read
-from trainyard.client.cli import exits, template
+from trainyard.client.cli import exits, template, templates
 from trainyard.client.settings import ClientSettings
 from trainyard.client.yard.layout import Layout
 from trainyard.client.yard.liveness import SILENCES, until_frozen
@@ -28,6 +28,9 @@ def test_calls_are_values() -> None:
     assert calls.submit({"a": 1}, key="k").headers == {"Idempotency-Key": "k"}
     assert calls.jobs(state=["running"], owner=None, label=[]).params == {"state": ["running"]}
     assert calls.cancel("j", "why").path == "/v1/jobs/j/cancel"
+    assert calls.template("a/../b", "1.0.0").path == "/v1/templates/a%2F..%2Fb/1.0.0"
+    assert calls.render_template("a", {"n": 1}).body == {"parameters": {"n": 1}}
+    assert calls.render_template("a", {}, "1.0.0").body == {"parameters": {}, "version": "1.0.0"}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,19 @@ def test_the_written_job_file_is_valid_as_it_stands(framework: str) -> None:
     )
     job = validate(JobSpec, jobfile.parse_yaml(uncommented))
     assert job.convert is not None
+
+
+def test_what_is_filled_in_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "v.yaml").write_text("lr: 0.1\nworkdir: code\nn: 2\n")
+    found = templates.filled_in(["n=a=b", " lr =0.2"], tmp_path / "sub" / "v.yaml")
+    assert found == {"lr": "0.2", "workdir": str(tmp_path / "sub" / "code"), "n": "a=b"}
+    assert templates.filled_in(["workdir=x"], None) == {"workdir": str(tmp_path / "x")}
+    assert templates.filled_in(["workdir=auto"], None) == {"workdir": "auto"}
+    for wrong in ("lr", "=1"):
+        with pytest.raises(InvalidInput, match="NAME=VALUE"):
+            templates.filled_in([wrong], None)
 
 
 def test_settings_come_from_arguments_then_the_environment() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -19,6 +20,9 @@ from trainyard.common.contract.views import (
     JobView,
     MatrixView,
     ModelPage,
+    RenderedView,
+    TemplatePage,
+    TemplateView,
 )
 
 V = TypeVar("V", bound=BaseModel)
@@ -83,6 +87,31 @@ def matrix(framework: str | None = None) -> Call[MatrixView]:
 
 def explain(document: Document) -> Call[ExplanationView]:
     return Call("POST", "/v1/matrix/resolve", ExplanationView, body=document)
+
+
+def templates() -> Call[TemplatePage]:
+    return Call("GET", "/v1/templates", TemplatePage)
+
+
+def template(name: str, version: str | None = None) -> Call[TemplateView]:
+    return Call("GET", _template_path(name, version), TemplateView)
+
+
+def publish_template(document: Document) -> Call[TemplateView]:
+    return Call("POST", "/v1/templates", TemplateView, body=document)
+
+
+def delete_template(name: str, version: str | None = None) -> Call[TemplatePage]:
+    return Call("DELETE", _template_path(name, version), TemplatePage)
+
+
+def render_template(name: str, parameters: Document, version: str | None = None) -> Call[RenderedView]:
+    body = {"parameters": parameters, **({"version": version} if version else {})}
+    return Call("POST", f"{_template_path(name)}/render", RenderedView, body=body)
+
+
+def _template_path(name: str, version: str | None = None) -> str:
+    return "/".join(["/v1/templates", quote(name, safe=""), *([quote(version, safe="")] if version else [])])
 
 
 def _keyed(key: str | None) -> dict[str, str]:

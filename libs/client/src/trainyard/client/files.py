@@ -15,12 +15,17 @@ def read(path: Path) -> dict[str, Any]:
     """The document of a job file; a folder stands for the job file in it. `workdir` is made absolute: relative to the
     file, or the file's folder when absent. Raises InvalidInput."""
     file = _find(path)
-    text = _text(file)
-    document = jobfile.parse_json(text) if file.suffix == ".json" else jobfile.parse_yaml(text)
+    document = read_document(file)
     workdir = document.get("workdir", ".")
     if isinstance(workdir, str):
-        document["workdir"] = str(_absolute(file.parent, workdir))
+        document["workdir"] = absolute(file.parent, workdir)
     return document
+
+
+def read_document(file: Path) -> dict[str, Any]:
+    """A file as it stands, YAML or JSON. Raises InvalidInput."""
+    text = _text(file)
+    return jobfile.parse_json(text) if file.suffix == ".json" else jobfile.parse_yaml(text)
 
 
 def _find(path: Path) -> Path:
@@ -44,9 +49,10 @@ def _text(file: Path) -> bytes:
         raise InvalidInput.one(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _absolute(folder: Path, workdir: str) -> Path:
+def absolute(folder: Path, workdir: str) -> str:
+    """A folder that a file in `folder` names. Raises InvalidInput."""
     path = Path(workdir).expanduser()
     try:
-        return (folder / path).resolve()
+        return str((folder / path).resolve())
     except (OSError, RuntimeError, ValueError) as error:
         raise InvalidInput.one(f"{workdir[:80]!r} cannot be followed: {error}", "workdir") from error

@@ -33,6 +33,9 @@ from trainyard.common.contract.views import (
     JobView,
     MatrixView,
     ModelPage,
+    RenderedView,
+    TemplatePage,
+    TemplateView,
 )
 from trainyard.common.errors import NotFound, Unavailable
 
@@ -103,6 +106,24 @@ class Yard:
     def explain(self, document: Document) -> ExplanationView:
         """What the matrix would make of a job file, and why. Nothing is submitted."""
         return self.send(calls.explain(document))
+
+    def templates(self) -> TemplatePage:
+        return self.send(calls.templates())
+
+    def template(self, name: str, version: str | None = None) -> TemplateView:
+        return self.send(calls.template(name, version))
+
+    def publish_template(self, document: Document) -> TemplateView:
+        return self.send(calls.publish_template(document))
+
+    def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
+        return self.send(calls.delete_template(name, version))
+
+    def render_template(
+        self, name: str, parameters: Document | None = None, version: str | None = None
+    ) -> RenderedView:
+        """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
+        return self.send(calls.render_template(name, parameters or {}, version))
 
     def follow_events(self, job_id: str) -> Iterator[EventView]:
         """A job's events as they happen, to its end; survives a restart of the gateway."""
@@ -207,6 +228,24 @@ class AsyncYard:
 
     async def explain(self, document: Document) -> ExplanationView:
         return await self.send(calls.explain(document))
+
+    async def templates(self) -> TemplatePage:
+        return await self.send(calls.templates())
+
+    async def template(self, name: str, version: str | None = None) -> TemplateView:
+        return await self.send(calls.template(name, version))
+
+    async def publish_template(self, document: Document) -> TemplateView:
+        return await self.send(calls.publish_template(document))
+
+    async def delete_template(self, name: str, version: str | None = None) -> TemplatePage:
+        return await self.send(calls.delete_template(name, version))
+
+    async def render_template(
+        self, name: str, parameters: Document | None = None, version: str | None = None
+    ) -> RenderedView:
+        """The job file that comes of these parameters; `submit(rendered.job)` runs it."""
+        return await self.send(calls.render_template(name, parameters or {}, version))
 
     async def follow_events(self, job_id: str) -> AsyncIterator[EventView]:
         async for event in streams.follow_async(self.http, f"/v1/jobs/{job_id}/events", {}):

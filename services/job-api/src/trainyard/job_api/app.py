@@ -15,6 +15,7 @@ from trainyard.job_api.adapters.changes import ChangeBoard
 from trainyard.job_api.adapters.http import application
 from trainyard.job_api.adapters.projection import SCHEMA, ReadModel
 from trainyard.job_api.adapters.queries import Queries
+from trainyard.job_api.adapters.templates import BUCKET, BucketTemplates, shipped
 from trainyard.job_api.adapters.workdir import LocalWorkdirs, RemoteWorkdirs
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.handlers import bound
@@ -43,6 +44,8 @@ class JobApi:
             logs=LogStore(self._settings.state / "logs"),
             workdirs=LocalWorkdirs() if self._settings.check_workdir else RemoteWorkdirs(),
             clock=SystemClock(),
+            templates=BucketTemplates(await self._bus.keyvalue(BUCKET), shipped(self._settings.templates)),
+            limits=self._settings.limits,
         )
         return application.create(self._gateway, self._settings)
 

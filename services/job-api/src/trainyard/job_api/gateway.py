@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from trainyard.common.bus.port import Commands, EventLog
 from trainyard.common.clock import Clock
+from trainyard.common.contract.templates import OperatorLimits
 from trainyard.common.logs.reader import LogStore
-from trainyard.job_api.ports import Changes, Reads, Workdirs
+from trainyard.job_api.ports import Changes, Reads, Templates, Workdirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,5 @@ class Gateway:
     logs: LogStore
     workdirs: Workdirs
     clock: Clock
+    templates: Templates
+    limits: OperatorLimits

@@ -14,13 +14,23 @@ from trainyard.common.bus.advance import advance, read_head
 from trainyard.common.bus.port import Request
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.codec import Recorded
-from trainyard.common.contract.commands import Answer, CancelJob, Convert, RetryJob, SubmitJob
+from trainyard.common.contract.commands import (
+    Answer,
+    CancelJob,
+    Convert,
+    DeleteTemplate,
+    PublishTemplate,
+    RenderTemplate,
+    RetryJob,
+    SubmitJob,
+)
 from trainyard.common.contract.events import ConversionRequested, JobCancelling, JobEvent, JobSubmitted
 from trainyard.common.contract.views import ConversionView, JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head
 from trainyard.common.runtime.tracing import span
+from trainyard.job_api import templates
 from trainyard.job_api.core import submission
 from trainyard.job_api.gateway import Gateway
 
@@ -177,6 +187,9 @@ HANDLERS: dict[str, Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]
     CancelJob.kind: on_cancel,
     RetryJob.kind: on_retry,
     Convert.kind: on_convert,
+    PublishTemplate.kind: templates.on_publish,
+    DeleteTemplate.kind: templates.on_delete,
+    RenderTemplate.kind: templates.on_render,
 }
 
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.templates import StoredTemplate
 from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage
 from trainyard.job_api.core.pages import JobFilter
 
@@ -42,4 +43,18 @@ class Changes(Protocol):
 
     def watch(self, entity_id: str) -> AbstractContextManager[Watch]:
         """Begin it before reading, or what comes in between is missed."""
+        ...
+
+
+class Templates(Protocol):
+    async def all(self) -> list[StoredTemplate]:
+        """What ships with Trainyard, then what was published."""
+        ...
+
+    async def add(self, template: StoredTemplate) -> None:
+        """Raises Conflict when this version is there already."""
+        ...
+
+    async def remove(self, name: str, version: str) -> None:
+        """Raises NotFound."""
         ...

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainyard.common.contract import jobfile
+from trainyard.common.contract.explain import validate
+from trainyard.common.contract.templates import OperatorLimits
+from trainyard.common.errors import InvalidInput
 from trainyard.common.runtime.credentials import Tokens
 from trainyard.common.runtime.settings import RuntimeSettings, choice, local_user
 
@@ -20,6 +24,9 @@ class Settings:
     check_workdir: bool
     """Look for a job's folder at submission; off where the launcher's machines do not share this one's files."""
     tokens: Tokens
+    templates: Path = field(default_factory=lambda: _templates({}))
+    """The folder of the templates that ship with Trainyard."""
+    limits: OperatorLimits = field(default_factory=OperatorLimits)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
@@ -33,4 +40,31 @@ class Settings:
             local_owner=local_user(),
             check_workdir=choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on",
             tokens=tokens,
+            templates=_templates(env),
+            limits=_limits(env),
         )
+
+
+def _templates(env: Mapping[str, str]) -> Path:
+    """TRAINYARD_TEMPLATES, or `deploy/templates` of the clone that this code runs from."""
+    configured = env.get("TRAINYARD_TEMPLATES")
+    if configured:
+        if not Path(configured).is_dir():
+            raise InvalidInput.one(f"there is no folder {configured}", "TRAINYARD_TEMPLATES")
+        return Path(configured)
+    for parent in Path(__file__).resolve().parents:
+        if (parent / "deploy" / "templates").is_dir():
+            return parent / "deploy" / "templates"
+    return Path("deploy/templates").absolute()
+
+
+def _limits(env: Mapping[str, str]) -> OperatorLimits:
+    file = env.get("TRAINYARD_TEMPLATE_LIMITS")
+    if not file:
+        return OperatorLimits()
+    try:
+        return validate(OperatorLimits, jobfile.parse_yaml(Path(file).read_bytes()))
+    except OSError as error:
+        raise InvalidInput.one(f"{file} cannot be read: {error.strerror}", "TRAINYARD_TEMPLATE_LIMITS") from error
+    except InvalidInput as error:
+        raise InvalidInput.one(f"{file}: {error}", "TRAINYARD_TEMPLATE_LIMITS") from error

@@ -11,7 +11,8 @@ from trainyard.common.bus.port import Bus
 from trainyard.common.contract.commands import ShowMatrix
 from trainyard.common.runtime.guard import Guard
 from trainyard.monitor import handlers
-from trainyard.monitor.adapters import http
+from trainyard.monitor.adapters import gateway, http
+from trainyard.monitor.adapters.gateway import Gateway
 from trainyard.monitor.adapters.host import HostCollector
 from trainyard.monitor.adapters.metrics import FleetCollector
 from trainyard.monitor.core.fleet import Fleet
@@ -24,6 +25,7 @@ class Monitor:
         self._settings = settings
         self._bus = bus
         self._fleet = Fleet()
+        self._gateway = Gateway(settings.api_url)
 
     async def start(self) -> ASGIApp:
         REGISTRY.register(FleetCollector(self._fleet))
@@ -32,6 +34,7 @@ class Monitor:
             lambda: {**snapshot(self._fleet), "api": self._settings.api_url},
             lambda: self._bus.request(ShowMatrix()),
         )
+        app.include_router(gateway.router(self._gateway))
         return Guard(
             app, tokens=self._settings.tokens, host=self._settings.host, local_owner=self._settings.local_owner
         )
@@ -49,7 +52,8 @@ class Monitor:
         return None
 
     async def close(self) -> None:
-        """Nothing is held that the log does not hold."""
+        """Nothing else is held that the log does not hold."""
+        await self._gateway.close()
 
 
 def build(settings: Settings, bus: Bus) -> Monitor:

@@ -19,7 +19,7 @@ class Settings:
     local_owner: str
     tokens: Tokens
     api_url: str
-    """Where the panel sends people for the API's documentation."""
+    """Where job-api is; the panel's requests for it are handed on."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:

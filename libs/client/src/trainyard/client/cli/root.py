@@ -19,6 +19,7 @@ from trainyard.client.cli import (
     matrix,
     output,
     streams,
+    templates,
     tokens,
 )
 from trainyard.client.cli.context import Context
@@ -47,6 +48,7 @@ for module in (jobs, streams, convert, frameworks, local):
     module.register(app)
 app.add_typer(images.app, name="images")
 app.add_typer(matrix.app, name="matrix")
+app.add_typer(templates.app, name="templates")
 app.add_typer(tokens.app, name="token")
 app.add_typer(deadletters.app, name="deadletters")
 

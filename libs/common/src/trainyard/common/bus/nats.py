@@ -109,8 +109,9 @@ class NatsBus:
         try:
             async with asyncio.timeout(_CLOSE):
                 await self._client.drain()
-        except (NatsError, TimeoutError):
-            await self._client.close()
+        except (NatsError, OSError, TimeoutError):  # OSError: the server went a moment ago
+            with contextlib.suppress(NatsError, OSError):
+                await self._client.close()
 
     # The log
 

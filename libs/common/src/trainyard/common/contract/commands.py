@@ -57,6 +57,30 @@ class ShowMatrix(Command):
     framework: str | None = None
 
 
+class PublishTemplate(Command):
+    """`template` is a raw template as JSON."""
+
+    kind: ClassVar[str] = "template.publish"
+    template: dict[str, Any]
+
+
+class DeleteTemplate(Command):
+    """A published version, or all of them."""
+
+    kind: ClassVar[str] = "template.delete"
+    name: str
+    version: str | None = None
+
+
+class RenderTemplate(Command):
+    """Gives the job file; submitting it is another command."""
+
+    kind: ClassVar[str] = "template.render"
+    name: str
+    version: str | None = None
+    parameters: dict[str, Any] = {}
+
+
 class Answer(Fact):
     """The answer to a command: the HTTP status that the same request gets, and its body."""
 
@@ -65,7 +89,24 @@ class Answer(Fact):
 
 
 COMMANDS: dict[str, type[Command]] = {
-    cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert, ResolveJob, ShowMatrix)
-}
+    cls.kind: cls
+    for cls in (
+        SubmitJob, CancelJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
+    )
+}  # fmt: skip
 
-__all__ = ["COMMANDS", "Answer", "CancelJob", "Command", "ConversionSpec", "Convert", "ResolveJob", "RetryJob", "ShowMatrix", "SubmitJob"]
+__all__ = [
+    "COMMANDS",
+    "Answer",
+    "CancelJob",
+    "Command",
+    "ConversionSpec",
+    "Convert",
+    "DeleteTemplate",
+    "PublishTemplate",
+    "RenderTemplate",
+    "ResolveJob",
+    "RetryJob",
+    "ShowMatrix",
+    "SubmitJob",
+]

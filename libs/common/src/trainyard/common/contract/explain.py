@@ -114,7 +114,7 @@ def _inner_model(annotation: Any) -> Any:
 
 
 def _noun(model: type[BaseModel]) -> str:
-    return {"JobSpec": "job", "ConversionSpec": "conversion"}.get(model.__name__, "document")
+    return {"JobSpec": "job", "ConversionSpec": "conversion", "Template": "template"}.get(model.__name__, "document")
 
 
 def _shown(value: Any) -> str:

@@ -85,6 +85,46 @@ class ModelPage(View):
     models: list[ModelView]
 
 
+class TemplateSummary(View):
+    name: str
+    version: str
+    framework: str
+    task: str
+    title: dict[str, str]
+    """By language: `en`, `zh`."""
+    description: dict[str, str]
+    built_in: bool = False
+    """It ships with Trainyard."""
+    owner: str | None = None
+    published_at: str | None = None
+    versions: list[str] = []
+    """All that there are, newest first."""
+
+
+class TemplatePage(View):
+    templates: list[TemplateSummary]
+
+
+class TemplateView(TemplateSummary):
+    parameters: dict[str, Any]
+    """In the order of the form."""
+    limits: dict[str, Any] = {}
+    """The template's own."""
+    job: dict[str, Any]
+    """The job file with its placeholders."""
+
+
+class RenderedView(View):
+    template: str
+    version: str
+    job: dict[str, Any]
+    """A job file, ready to be submitted."""
+    values: dict[str, Any]
+    """Every parameter with what it became, defaults included."""
+    left_out: list[str] = []
+    """Parameters that are `auto`: what runs in the job decides."""
+
+
 class EventView(View):
     seq: int
     id: str

@@ -24,7 +24,14 @@ KEEP_ALIVE = 15.0
 # The page brings everything along; a report is a file that somebody's model wrote names into.
 PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-_TYPES = {"panel.js": "text/javascript", "matrix.js": "text/javascript", "panel.css": "text/css"}
+_PAGES = {"/": "panel.html", "/matrix": "matrix.html", "/templates": "templates.html"}
+_TYPES = {
+    "panel.js": "text/javascript",
+    "matrix.js": "text/javascript",
+    "panel.css": "text/css",
+    "templates.js": "text/javascript",
+    "templates.css": "text/css",
+}
 
 
 def create(fleet: Fleet, view: Callable[[], dict[str, Any]], matrix: Callable[[], Awaitable[Answer]]) -> FastAPI:
@@ -41,15 +48,7 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]], matrix: Callable[[]
         body = problems.problem(404, f"there is no {request.url.path}")
         return JSONResponse(body, 404, media_type=problems.MEDIA_TYPE)
 
-    @app.get("/")
-    async def panel() -> Response:
-        return HTMLResponse(_static("panel.html"), headers={"Content-Security-Policy": PAGE_POLICY})
-
-    @app.get("/static/{name}")
-    async def static(name: str) -> Response:
-        if name not in _TYPES:
-            return JSONResponse(problems.problem(404, f"there is no {name}"), 404, media_type=problems.MEDIA_TYPE)
-        return Response(_static(name), media_type=_TYPES[name], headers={"Cache-Control": "no-cache"})
+    _add_pages(app)
 
     @app.get("/api/fleet")
     async def fleet_now() -> Response:
@@ -69,19 +68,26 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]], matrix: Callable[[]
             )
         return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
-    _add_matrix(app, matrix)
-    return app
-
-
-def _add_matrix(app: FastAPI, matrix: Callable[[], Awaitable[Answer]]) -> None:
-    @app.get("/matrix")
-    async def matrix_page() -> Response:
-        return HTMLResponse(_static("matrix.html"), headers={"Content-Security-Policy": PAGE_POLICY})
-
     @app.get("/api/matrix")
     async def matrix_facts() -> Response:
         answer = await matrix()
         return JSONResponse(answer.body, answer.status)
+
+    return app
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/")
+    @app.get("/matrix")
+    @app.get("/templates")
+    async def page(request: Request) -> Response:
+        return HTMLResponse(_static(_PAGES[request.url.path]), headers={"Content-Security-Policy": PAGE_POLICY})
+
+    @app.get("/static/{name}")
+    async def static(name: str) -> Response:
+        if name not in _TYPES:
+            return JSONResponse(problems.problem(404, f"there is no {name}"), 404, media_type=problems.MEDIA_TYPE)
+        return Response(_static(name), media_type=_TYPES[name], headers={"Cache-Control": "no-cache"})
 
 
 async def _snapshots(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:

@@ -11,8 +11,9 @@ from starlette.types import ASGIApp
 
 from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.templates import RenderRequest, Template
 from trainyard.common.runtime.guard import Guard
-from trainyard.job_api.adapters.http import conversions, jobs, logs, matrix, problems, streams
+from trainyard.job_api.adapters.http import conversions, jobs, logs, matrix, problems, streams, templates
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.settings import Settings
 
@@ -23,7 +24,7 @@ def routes(gateway: Gateway) -> FastAPI:
     """Without the guard: what the OpenAPI document is generated from."""
     app = FastAPI(title="Trainyard", version=VERSION, redoc_url=None, description=__doc__)
     problems.install(app)
-    for part in (jobs, conversions, streams, logs, matrix):
+    for part in (jobs, conversions, templates, streams, logs, matrix):
         app.include_router(part.router(gateway))
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app
@@ -43,7 +44,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, routes=app.routes)
         _, definitions = models_json_schema(
-            [(JobSpec, "validation"), (ConversionSpec, "validation")], ref_template="#/components/schemas/{model}"
+            [(model, "validation") for model in (JobSpec, ConversionSpec, Template, RenderRequest)],
+            ref_template="#/components/schemas/{model}",
         )
         document["components"]["schemas"].update(definitions["$defs"])
         app.openapi_schema = document
