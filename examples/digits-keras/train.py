@@ -1,9 +1,11 @@
-"""Train a Keras 3 model on handwritten digits, on its PyTorch backend, data-parallel by DistributedDataParallel.
+"""Train a Keras 3 model on handwritten digits, data-parallel, on the backend that the job's mode names.
 
-Run by `yard submit examples/digits-keras`. A Keras model on this backend is a torch module, so torch wraps it.
+Run by `yard submit examples/digits-keras`. The model is Keras'; gradients are averaged by the backend's own means: torch's
+DistributedDataParallel, TensorFlow's MultiWorkerMirroredStrategy, or a JAX array that is sharded over all processes.
 """
 
 import argparse
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -11,43 +13,112 @@ from sklearn.model_selection import train_test_split
 
 from trainyard.worker import Process, init_distributed, output_dir, report
 
-process = init_distributed()
+process = init_distributed()  # before the backend looks at its devices
 import keras  # noqa: E402
-import torch  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+Step = Callable[[np.ndarray, np.ndarray], float]
+"""One step of training on this rank's part of a batch: images and labels → loss."""
+
+
+def build() -> keras.Model:
+    return keras.Sequential([keras.Input((64,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(10)])
 
 
 def main() -> None:
     options = parse()
     keras.utils.set_random_seed(1)
     train, labels, test, test_labels = share(process)
-    model = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(10)])
-    parallel = DistributedDataParallel(model) if process.backend else model
-    optimizer = torch.optim.Adam(model.parameters(), lr=options.lr)
-
+    model, step = {"torch": on_torch, "tensorflow": on_tensorflow, "jax": on_jax}[keras.backend.backend()](options.lr)
     steps = len(train) // options.batch
     for epoch in range(1, options.epochs + 1):
         order = np.random.default_rng(epoch).permutation(len(train))
         for number in range(steps):
             chosen = order[number * options.batch : (number + 1) * options.batch]
-            images, targets = torch.from_numpy(train[chosen]), torch.from_numpy(labels[chosen]).long()
-            loss = torch.nn.functional.cross_entropy(parallel(images), targets)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            loss = step(train[chosen], labels[chosen])
         if process.is_main:
-            accuracy = evaluate(model, test, test_labels)
-            report(epoch=epoch, epochs=options.epochs, loss=loss.item(), accuracy=accuracy)
-            print(f"epoch {epoch:2d}  loss {loss.item():.4f}  accuracy {accuracy:.4f}", flush=True)
+            guessed = keras.ops.convert_to_numpy(model(test)).argmax(1)
+            accuracy = float(np.mean(guessed == test_labels))
+            report(epoch=epoch, epochs=options.epochs, loss=loss, accuracy=accuracy)
+            print(f"epoch {epoch:2d}  loss {loss:.4f}  accuracy {accuracy:.4f}", flush=True)
     if process.is_main:
         model.save(output_dir() / "model.keras")
     process.close()
 
 
-@torch.inference_mode()
-def evaluate(network: keras.Model, test: np.ndarray, labels: np.ndarray) -> float:
-    """The share of held-out digits that are recognised."""
-    return float(np.mean(network(torch.from_numpy(test)).argmax(1).numpy() == labels))
+def on_torch(lr: float) -> tuple[keras.Model, Step]:
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    model = build()  # on this backend a Keras model is a torch module
+    parallel = DistributedDataParallel(model) if process.backend else model
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+
+    def step(images: np.ndarray, labels: np.ndarray) -> float:
+        logits = parallel(torch.from_numpy(images))
+        loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels).long())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return model, step
+
+
+def on_tensorflow(lr: float) -> tuple[keras.Model, Step]:
+    import tensorflow as tf
+
+    strategy = process.handle
+    with strategy.scope():
+        model = build()
+        optimizer = keras.optimizers.Adam(lr)
+        optimizer.build(model.trainable_variables)
+
+    @tf.function
+    def train_step(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        def on_replica(images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+            with tf.GradientTape() as tape:
+                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, model(images, training=True))
+                loss = tf.reduce_mean(losses) / strategy.num_replicas_in_sync
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            return loss
+
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(on_replica, (images, labels)), axis=None)
+
+    return model, lambda images, labels: float(train_step(tf.constant(images), tf.constant(labels)))
+
+
+def on_jax(lr: float) -> tuple[keras.Model, Step]:
+    import jax
+    import optax
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    model = build()
+    mesh = jax.make_mesh((jax.device_count(),), ("data",))
+    sharded, replicated = NamedSharding(mesh, PartitionSpec("data")), NamedSharding(mesh, PartitionSpec())
+    optimizer = optax.adam(lr)
+    weights = jax.device_put([np.asarray(variable) for variable in model.trainable_variables], replicated)
+    state = jax.device_put(optimizer.init(weights), replicated)
+
+    @jax.jit
+    def train_step(weights: list, state: tuple, images: jax.Array, labels: jax.Array) -> tuple:
+        def loss_of(weights: list) -> jax.Array:
+            logits, _ = model.stateless_call(weights, [], images, training=True)
+            return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+        loss, gradients = jax.value_and_grad(loss_of)(weights)
+        changes, state = optimizer.update(gradients, state)
+        return optax.apply_updates(weights, changes), state, loss
+
+    def step(images: np.ndarray, labels: np.ndarray) -> float:
+        nonlocal weights, state
+        whole = [jax.make_array_from_process_local_data(sharded, part) for part in (images, labels)]
+        weights, state, loss = train_step(weights, state, *whole)
+        for variable, value in zip(model.trainable_variables, weights, strict=True):
+            variable.assign(np.asarray(value.addressable_data(0)))
+        return float(loss)
+
+    return model, step
 
 
 def share(process: Process) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

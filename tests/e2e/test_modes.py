@@ -39,6 +39,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             }
         },
     ),
+    "Keras on TensorFlow": ("keras", {"framework": {"name": "keras", "mode": "tensorflow"}}),
+    "Keras on JAX": ("keras", {"framework": {"name": "keras", "mode": "jax"}}),
     "DeepSpeed ZeRO 1": ("deepspeed", {"command": "python train.py --stage 1"}),
     "DeepSpeed ZeRO 3": ("deepspeed", {"command": "python train.py --stage 3"}),
     "DeepSpeed ZeRO 3 with offload": ("deepspeed", {"command": "python train.py --stage 3 --offload"}),
