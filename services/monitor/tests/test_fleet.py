@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from trainyard.common.contract import events
 from trainyard.common.contract.codec import Recorded
+from trainyard.common.contract.commands import Answer
+from trainyard.common.errors import Unavailable
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.testing.builders import spec
 from trainyard.monitor.adapters import http
@@ -114,6 +116,10 @@ def test_real_processes_are_measured_with_their_children() -> None:
     assert device.memory_total is not None
 
 
+async def no_matrix() -> Answer:
+    raise Unavailable("no matrix here")
+
+
 async def test_pages_and_reports(tmp_path: Path) -> None:
     fleet = Fleet()
     running(fleet)
@@ -122,7 +128,7 @@ async def test_pages_and_reports(tmp_path: Path) -> None:
     conversion = "0" * 26
     done: dict[str, Any] = {"job_id": "j", "name": "m", "report": "/r"}
     tell(fleet, events.ConversionSucceeded(conversion_id=conversion, report_html=str(page), **done))
-    app = http.create(fleet, lambda: snapshot(fleet))
+    app = http.create(fleet, lambda: snapshot(fleet), no_matrix)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
         panel = await client.get("/")
         assert panel.status_code == 200

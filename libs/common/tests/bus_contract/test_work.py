@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from trainyard.common.bus.port import Bus, Request, Subscription
 from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded
-from trainyard.common.contract.commands import Answer, CancelJob
+from trainyard.common.contract.commands import Answer, CancelJob, ShowMatrix
 from trainyard.common.contract.events import DeviceSampled
 from trainyard.common.errors import Conflict, NotFound, Permanent, Retryable, Unavailable
 from trainyard.common.testing.builders import submitted
@@ -189,6 +190,22 @@ async def test_commands_are_answered(bus: Bus) -> None:
     await running.stop()
     assert good == Answer(status=202, body={"job_id": "j1", "id": "r1", "source": "/trainyard/test"})
     assert (bad.status, bad.body["detail"]) == (404, "there is no job missing")
+
+
+async def test_two_services_answer_their_own_resources(bus: Bus) -> None:
+    async def say(word: str, _: Request) -> Answer:
+        return Answer(status=200, body={"by": word})
+
+    first = await bus.serve({"job.cancel": partial(say, "gateway")})
+    second = await bus.serve({"matrix.show": partial(say, "matrix")})
+    for _ in range(4):
+        assert (await bus.request(ShowMatrix())).body == {"by": "matrix"}
+        assert (await bus.request(CancelJob(job_id="j"))).body == {"by": "gateway"}
+    await second.stop()
+    assert (await bus.request(CancelJob(job_id="j"))).body == {"by": "gateway"}
+    with pytest.raises(Unavailable):
+        await bus.request(ShowMatrix(), timeout=0.3)
+    await first.stop()
 
 
 async def test_without_a_gateway_a_request_gives_up_in_time(bus: Bus) -> None:

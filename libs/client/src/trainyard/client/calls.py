@@ -15,8 +15,10 @@ from trainyard.common.contract.views import (
     ConversionPage,
     ConversionView,
     EventPage,
+    ExplanationView,
     JobPage,
     JobView,
+    MatrixView,
     ModelPage,
     RenderedView,
     TemplatePage,
@@ -77,6 +79,14 @@ def conversions(*, job_id: str | None = None, cursor: str | None = None, limit: 
 
 def models() -> Call[ModelPage]:
     return Call("GET", "/v1/models", ModelPage)
+
+
+def matrix(framework: str | None = None) -> Call[MatrixView]:
+    return Call("GET", "/v1/matrix", MatrixView, params={"framework": framework} if framework else {})
+
+
+def explain(document: Document) -> Call[ExplanationView]:
+    return Call("POST", "/v1/matrix/resolve", ExplanationView, body=document)
 
 
 def templates() -> Call[TemplatePage]:

@@ -28,8 +28,10 @@ from trainyard.common.contract.views import (
     ConversionView,
     EventPage,
     EventView,
+    ExplanationView,
     JobPage,
     JobView,
+    MatrixView,
     ModelPage,
     RenderedView,
     TemplatePage,
@@ -97,6 +99,13 @@ class Yard:
 
     def models(self) -> ModelPage:
         return self.send(calls.models())
+
+    def matrix(self, framework: str | None = None) -> MatrixView:
+        return self.send(calls.matrix(framework))
+
+    def explain(self, document: Document) -> ExplanationView:
+        """What the matrix would make of a job file, and why. Nothing is submitted."""
+        return self.send(calls.explain(document))
 
     def templates(self) -> TemplatePage:
         return self.send(calls.templates())
@@ -213,6 +222,12 @@ class AsyncYard:
 
     async def conversion(self, conversion_id: str) -> ConversionView:
         return await self.send(calls.conversion(conversion_id))
+
+    async def matrix(self, framework: str | None = None) -> MatrixView:
+        return await self.send(calls.matrix(framework))
+
+    async def explain(self, document: Document) -> ExplanationView:
+        return await self.send(calls.explain(document))
 
     async def templates(self) -> TemplatePage:
         return await self.send(calls.templates())

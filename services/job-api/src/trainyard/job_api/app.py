@@ -38,6 +38,7 @@ class JobApi:
         self._store = Store(self._settings.state / "job-api.sqlite", SCHEMA, await self._bus.identity())
         self._gateway = Gateway(
             log=self._bus,
+            commands=self._bus,
             reads=Queries(open_reader(self._store.path)),
             changes=self._board,
             logs=LogStore(self._settings.state / "logs"),

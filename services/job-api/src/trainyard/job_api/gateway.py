@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trainyard.common.bus.port import EventLog
+from trainyard.common.bus.port import Commands, EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract.templates import OperatorLimits
 from trainyard.common.logs.reader import LogStore
@@ -14,6 +14,8 @@ from trainyard.job_api.ports import Changes, Reads, Templates, Workdirs
 @dataclass(frozen=True, slots=True)
 class Gateway:
     log: EventLog
+    commands: Commands
+    """What other services answer."""
     reads: Reads
     changes: Changes
     logs: LogStore

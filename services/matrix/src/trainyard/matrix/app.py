@@ -7,13 +7,15 @@ from functools import partial
 from trainyard.common.bus.port import Bus, Subscription
 from trainyard.common.contract import subjects
 from trainyard.common.runtime.consuming import ConsumingService
+from trainyard.matrix import commands
 from trainyard.matrix.adapters.catalogue import CatalogueImages
+from trainyard.matrix.adapters.facts import shipped
 from trainyard.matrix.handlers import HANDLERS, Matrix
 from trainyard.matrix.settings import Settings
 
 
 def build(settings: Settings, bus: Bus) -> ConsumingService:
-    matrix = Matrix(bus, CatalogueImages(settings.catalogue))
+    matrix = Matrix(bus, CatalogueImages(settings.catalogue), shipped())
     return ConsumingService(
         bus,
         [
@@ -23,4 +25,5 @@ def build(settings: Settings, bus: Bus) -> ConsumingService:
             )
             for event, handler in HANDLERS.items()
         ],
+        commands.bound(matrix),
     )

@@ -9,10 +9,13 @@ from typing import Any
 from trainyard.common.bus.advance import advance
 from trainyard.common.bus.port import EventLog
 from trainyard.common.contract.codec import Recorded
-from trainyard.common.contract.events import JobEvent, JobRejected, JobResolved, JobSubmitted
+from trainyard.common.contract.events import JobEvent, JobRejected, JobResolved, JobSubmitted, Resolution
+from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.errors import StaleSequence
 from trainyard.common.lifecycle.states import State
-from trainyard.matrix.core.resolve import Rejection, resolve
+from trainyard.matrix.core.facts import Facts
+from trainyard.matrix.core.hardware import Inventory
+from trainyard.matrix.core.resolve import NO_INVENTORY, NOTHING_KNOWN, Rejection, resolve
 from trainyard.matrix.ports import Images
 
 
@@ -20,10 +23,16 @@ from trainyard.matrix.ports import Images
 class Matrix:
     log: EventLog
     images: Images
+    facts: Facts = NOTHING_KNOWN
+    inventory: Callable[[], Inventory] = lambda: NO_INVENTORY
+    """What the yard has at this moment."""
+
+    def resolve(self, spec: JobSpec) -> Resolution | Rejection:
+        return resolve(spec, self.images.all(), self.facts, self.inventory())
 
 
 async def on_submitted(matrix: Matrix, recorded: Recorded[JobSubmitted]) -> None:
-    answer = _answer(recorded.event, resolve(recorded.event.spec, matrix.images.all()))
+    answer = _answer(recorded.event, matrix.resolve(recorded.event.spec))
     try:
         await matrix.log.append(answer, after=recorded.seq)
     except StaleSequence:
@@ -31,7 +40,7 @@ async def on_submitted(matrix: Matrix, recorded: Recorded[JobSubmitted]) -> None
         await advance(matrix.log, answer.job_id, lambda head, _: answer if head.state is State.SUBMITTED else None)
 
 
-def _answer(event: JobSubmitted, outcome: Any) -> JobEvent:
+def _answer(event: JobSubmitted, outcome: Resolution | Rejection) -> JobEvent:
     if isinstance(outcome, Rejection):
         return JobRejected(
             job_id=event.job_id, message=_sentence(outcome), nearest=outcome.nearest, reasons=outcome.reasons

@@ -8,6 +8,7 @@ from prometheus_client import REGISTRY
 from starlette.types import ASGIApp
 
 from trainyard.common.bus.port import Bus
+from trainyard.common.contract.commands import ShowMatrix
 from trainyard.common.runtime.guard import Guard
 from trainyard.monitor import handlers
 from trainyard.monitor.adapters import gateway, http
@@ -28,7 +29,11 @@ class Monitor:
 
     async def start(self) -> ASGIApp:
         REGISTRY.register(FleetCollector(self._fleet))
-        app = http.create(self._fleet, lambda: {**snapshot(self._fleet), "api": self._settings.api_url})
+        app = http.create(
+            self._fleet,
+            lambda: {**snapshot(self._fleet), "api": self._settings.api_url},
+            lambda: self._bus.request(ShowMatrix()),
+        )
         app.include_router(gateway.router(self._gateway))
         return Guard(
             app, tokens=self._settings.tokens, host=self._settings.host, local_owner=self._settings.local_owner

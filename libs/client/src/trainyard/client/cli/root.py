@@ -16,6 +16,7 @@ from trainyard.client.cli import (
     images,
     jobs,
     local,
+    matrix,
     output,
     streams,
     templates,
@@ -46,6 +47,7 @@ def root(
 for module in (jobs, streams, convert, frameworks, local):
     module.register(app)
 app.add_typer(images.app, name="images")
+app.add_typer(matrix.app, name="matrix")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tokens.app, name="token")
 app.add_typer(deadletters.app, name="deadletters")

@@ -72,18 +72,21 @@ class Responder:
         self._source = source
         self._handlers = handlers
         self._tasks: set[asyncio.Task[None]] = set()
-        self._subscription: Subscription | None = None
+        self._subscriptions: list[Subscription] = []
         self._room = asyncio.Semaphore(CONCURRENCY)
 
     async def start(self) -> None:
-        self._subscription = await self._client.subscribe(subjects.COMMAND_SUBJECTS, queue=QUEUE, cb=self._take)
+        # A whole resource: a command that it does not know is answered in words, too.
+        for subject in sorted({subjects.commands_of(kind) for kind in self._handlers}):
+            self._subscriptions.append(await self._client.subscribe(subject, queue=QUEUE, cb=self._take))
         # Answered requests must not be lost between here and the caller's first one.
         await self._client.flush()
 
     async def stop(self) -> None:
-        if self._subscription is not None and not self._client.is_closed:
-            with contextlib.suppress(NatsError):
-                await self._subscription.drain()  # type: ignore[no-untyped-call]
+        for subscription in self._subscriptions:
+            if not self._client.is_closed:
+                with contextlib.suppress(NatsError):
+                    await subscription.drain()  # type: ignore[no-untyped-call]
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 

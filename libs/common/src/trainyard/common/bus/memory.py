@@ -146,11 +146,11 @@ class MemoryBus:
             return Answer(status=body["status"], body=body)
 
     async def serve(self, handlers: Mapping[str, CommandHandler]) -> Running:
-        self._handlers = handlers
-        return _Served(self)
+        self._handlers = {**self._handlers, **handlers}
+        return _Served(self, handlers)
 
-    def unserve(self) -> None:
-        self._handlers = {}
+    def unserve(self, handlers: Mapping[str, CommandHandler]) -> None:
+        self._handlers = {kind: found for kind, found in self._handlers.items() if kind not in handlers}
 
     async def publish(self, event: Event) -> None:
         subject, headers, payload = encode(event, source=self._source, now=self._clock.now())
@@ -256,11 +256,12 @@ class _Worker:
 
 
 class _Served:
-    def __init__(self, bus: MemoryBus) -> None:
+    def __init__(self, bus: MemoryBus, handlers: Mapping[str, CommandHandler]) -> None:
         self._bus = bus
+        self._handlers = handlers
 
     async def stop(self) -> None:
-        self._bus.unserve()
+        self._bus.unserve(self._handlers)
 
 
 def matches(pattern: str, subject: str) -> bool:

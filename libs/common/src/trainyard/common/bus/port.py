@@ -118,7 +118,8 @@ class Commands(Protocol):
         ...
 
     async def serve(self, handlers: Mapping[str, CommandHandler]) -> Running:
-        """Answer the commands of these kinds (`job.submit`, …) as one of a group. Unreadable requests are answered
+        """Answer the commands of these kinds (`job.submit`, …) as one of a group. The commands of a resource (`job.…`) are
+        all answered by the same service. Unreadable requests are answered
         with a problem, UserErrors with theirs, Retryables with 503."""
         ...
 

@@ -43,6 +43,20 @@ class Convert(Command):
     idempotency_key: str | None = None
 
 
+class ResolveJob(Command):
+    """What the matrix would answer to this job file, without submitting it."""
+
+    kind: ClassVar[str] = "matrix.resolve"
+    spec: dict[str, Any]
+
+
+class ShowMatrix(Command):
+    """The facts of the matrix, of all frameworks or of one."""
+
+    kind: ClassVar[str] = "matrix.show"
+    framework: str | None = None
+
+
 class PublishTemplate(Command):
     """`template` is a raw template as JSON."""
 
@@ -75,8 +89,11 @@ class Answer(Fact):
 
 
 COMMANDS: dict[str, type[Command]] = {
-    cls.kind: cls for cls in (SubmitJob, CancelJob, RetryJob, Convert, PublishTemplate, DeleteTemplate, RenderTemplate)
-}
+    cls.kind: cls
+    for cls in (
+        SubmitJob, CancelJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
+    )
+}  # fmt: skip
 
 __all__ = [
     "COMMANDS",
@@ -88,6 +105,8 @@ __all__ = [
     "DeleteTemplate",
     "PublishTemplate",
     "RenderTemplate",
+    "ResolveJob",
     "RetryJob",
+    "ShowMatrix",
     "SubmitJob",
 ]

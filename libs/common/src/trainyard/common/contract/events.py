@@ -70,6 +70,8 @@ class Reason(Fact):
     rule: str
     text: str
     passed: bool = True
+    details: tuple[str, ...] = ()
+    """What it said of single candidates."""
 
 
 class Resolution(Fact):
@@ -79,6 +81,19 @@ class Resolution(Fact):
     """Name in the image catalogue; `host` is the launcher's own interpreter."""
     framework_version: str | None = None
     accelerator: str = "cpu"
+    """Kind: `gpu`, `npu` …; `cpu` where none was asked for."""
+    product: str | None = None
+    """Of the accelerator, from the hardware registry; None: any of its kind will do."""
+    resources: dict[str, float] = {}
+    """What a pod asks for, for one process: `nvidia.com/gpu: 2`."""
+    node_labels: dict[str, str] = {}
+    """Labels that a node must bear, where the product was chosen: label → product as the registry has it."""
+    visible: str | None = None
+    """The variable that tells a process which accelerators are its own."""
+    reference: str | None = None
+    """The container image with its digest; None until it was pushed and pinned."""
+    notes: tuple[str, ...] = ()
+    """What works with limits, and what nobody knows."""
     reasons: tuple[Reason, ...] = ()
 
 

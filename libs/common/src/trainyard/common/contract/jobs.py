@@ -10,9 +10,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from trainyard.common.contract import accelerators
 from trainyard.common.contract.conversions import ConvertSpec
 from trainyard.common.contract.frameworks import FRAMEWORKS, RESERVED_ENV, FrameworkName, fault
-from trainyard.common.contract.model import STORED, Bytes, DnsLabel, Duration, Spec, Text
+from trainyard.common.contract.model import RESOURCE, STORED, Bytes, DnsLabel, Duration, Spec, Text
 
 _SHORT = ("replicas", "processes", "resources", "limits")
 
@@ -53,8 +54,27 @@ class Accelerators(Spec):
     """Accelerators for each process."""
     kind: Annotated[str, Field(max_length=40)] = "gpu"
     """`gpu`, `npu`, …: a name from the hardware registry."""
-    models: tuple[Annotated[str, Field(max_length=60)], ...] = ()
-    """Acceptable products, best first; empty: any."""
+    models: Annotated[tuple[Annotated[str, Field(max_length=60)], ...], Field(max_length=16)] = ()
+    """Acceptable products, best first; empty: any. `[h100, a100-80g, 910b]`; `yard matrix show hardware` lists them."""
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """This much of one accelerator, where a scheduler can share it."""
+    resource: Annotated[str, Field(max_length=100, pattern=RESOURCE)] | None = None
+    """A Kubernetes resource by its name, such as `nvidia.com/mig-1g.10gb`."""
+
+    @model_validator(mode="after")
+    def _a_share_is_of_one(self) -> Self:
+        if self.share is not None and self.count != 1:
+            raise ValueError(f"a share is of one accelerator, not of {self.count}: ask for a whole number, or for one")
+        return self
+
+
+AcceleratorRequest = Annotated[
+    Accelerators,
+    BeforeValidator(
+        accelerators.spelt_out, json_schema_input_type=Accelerators | float | str | list[str] | dict[str, Any]
+    ),
+]
+"""As people write it: `4`, `0.5`, `1(V100)`, `gpu: 4`, `any: [h100, a100]`; see contract.accelerators."""
 
 
 class Resources(Spec):
@@ -64,7 +84,8 @@ class Resources(Spec):
     """Cores."""
     memory: Bytes = 512 * 2**20
     """Bytes; `512Mi`, `2Gi`."""
-    accelerators: Accelerators = Accelerators()
+    accelerators: AcceleratorRequest = Accelerators()
+    """`gpu: 4`, `1(V100)`, `2(npu,910B)`, `0.5`, `nvidia.com/mig-1g.10gb: 1`, `any: [h100, a100-80g, 910b]`."""
 
 
 class Limits(Spec):

@@ -43,11 +43,13 @@ def _no_nul(text: str) -> str:
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
+RESOURCE = r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$"
 TENSOR_NAME = r"^[A-Za-z_][A-Za-z0-9_.]{0,99}$"
 
 PATTERNS = {
     DNS_LABEL: "lower-case letters, digits and '-', with a letter or digit at both ends, at most 40",
     IMPORT_PATH: "module:factory, such as model:build",
+    RESOURCE: "a resource name of Kubernetes, such as nvidia.com/gpu",
     TENSOR_NAME: "letters, digits, '_' and '.', not beginning with a digit",
 }
 """What each pattern asks, in words."""

@@ -21,7 +21,6 @@ EVENT_SUBJECTS = (f"{PREFIX}.job.>", f"{PREFIX}.conversion.>")
 TELEMETRY_SUBJECTS = (f"{PREFIX}.device.>",)
 DEADLETTER_SUBJECTS = (f"{PREFIX}.deadletter.>",)
 REPLAY_SUBJECTS = f"{PREFIX}.replay.>"
-COMMAND_SUBJECTS = f"{PREFIX}.command.>"
 TYPE_PREFIX = "dev.trainyard"
 VERSION = "v1"
 
@@ -68,6 +67,11 @@ def of_kind(entity: str, kind: str) -> str:
 
 def command(kind: str) -> str:
     return f"{PREFIX}.command.{kind}"
+
+
+def commands_of(kind: str) -> str:
+    """Every command of the resource of one: they are answered in the same place."""
+    return f"{PREFIX}.command.{kind.partition('.')[0]}.*"
 
 
 def replay(consumer: str) -> str:

@@ -138,6 +138,42 @@ class EventPage(View):
     events: list[EventView]
 
 
+class ReasonView(View):
+    rule: str
+    text: str
+    passed: bool = True
+    details: list[str] = []
+
+
+class ExplanationView(View):
+    """What the matrix makes of a job file, and why."""
+
+    fits: bool
+    resolution: dict[str, Any] | None = None
+    """Image, accelerator, pod resources, labels; absent where nothing fits."""
+    message: str | None = None
+    """Why nothing fits."""
+    nearest: list[str] = []
+    """What to write in the job file instead, nearest first."""
+    reasons: list[ReasonView] = []
+
+
+class FindingView(View):
+    table: str
+    row: str
+    text: str
+    fault: bool
+    """False: a gap, or a source that should be read again."""
+
+
+class MatrixView(View):
+    tables: dict[str, list[dict[str, str]]]
+    """Name of the table → its rows, each with source and date."""
+    images: list[dict[str, Any]] = []
+    findings: list[FindingView] = []
+    """What is wrong in the tables, and what they do not know."""
+
+
 class ProblemView(View):
     """RFC 9457."""
 

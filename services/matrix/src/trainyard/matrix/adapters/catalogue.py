@@ -10,16 +10,48 @@ from packaging.version import Version
 from trainyard.common.images import catalogue
 from trainyard.matrix.core.images import BUILT_IN, Image
 
+_STACKS = (
+    "cuda",
+    "rocm",
+    "cann",
+    "dtk",
+    "neuware",
+    "xpu",
+    "tpu",
+    "synapse",
+    "neuron",
+    "maca",
+    "musa",
+    "topsrider",
+    "corex",
+)
+"""Labels that name what an image was compiled against; the same words as in the tables of hardware."""
+
 
 class CatalogueImages:
     """Implements ports.Images."""
 
     def __init__(self, folder: Path) -> None:
-        self._images = (*BUILT_IN, *(_image(recipe) for recipe in catalogue.read_all(folder)))
+        self._images = (*BUILT_IN, *(image(recipe) for recipe in catalogue.read_all(folder)))
 
     def all(self) -> Sequence[Image]:
         return self._images
 
 
-def _image(recipe: catalogue.Recipe) -> Image:
-    return Image(recipe.name, recipe.framework, Version(recipe.version), recipe.accelerators)
+def image(recipe: catalogue.Recipe) -> Image:
+    """Label `arch` lists compute capabilities; `8.0 9.0+PTX` brings the PTX of the last."""
+    labels = recipe.container.labels
+    stack = next((name for name in _STACKS if name in labels), "")
+    natives = labels.get("arch", "").replace(",", " ").removesuffix("+PTX").split() if stack == "cuda" else []
+    return Image(
+        recipe.name,
+        recipe.framework,
+        Version(recipe.version),
+        recipe.accelerators,
+        stack=stack,
+        stack_version=labels.get(stack, ""),
+        natives=",".join(natives),
+        ptx=natives[-1] if natives and labels["arch"].endswith("+PTX") else "",
+        features=recipe.features,
+        reference=recipe.container.pinned,
+    )

@@ -1,20 +1,33 @@
-"""From a job's wishes to one image, or to a refusal that names what would work. Pure.
+"""From a job's wishes to one image and accelerator, or to a refusal that names what would work. Pure.
 
-Each rule takes the images that are left and says why it kept or dropped them; the reasons are the answer to "why this
-image?" and "why none?". When a rule leaves nothing, the images that it dropped last were the nearest.
+Read the wish, list the hardware that it may mean, then ask the rules (`core/rules.py`): each takes the candidates that are
+left and says which it kept and why it dropped the others; the reasons are the answer to "why this image?" and "why none?".
+What is left is scored. When a rule leaves nothing, the candidates that it dropped last were the nearest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from itertools import islice
+from typing import TypeVar
 
 from trainyard.common.contract.events import Reason, Resolution
-from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wishes
+from trainyard.matrix.core.facts import Facts
+from trainyard.matrix.core.hardware import Inventory, Vendor
 from trainyard.matrix.core.images import Image
+from trainyard.matrix.core.pairs import Pair
+from trainyard.matrix.core.rules import Question, Rule
+from trainyard.matrix.core.running import Fit
+from trainyard.matrix.core.targets import Target
+from trainyard.matrix.core.wishes import Fault, Wish
+
+C = TypeVar("C")
+NOTHING_KNOWN = Facts()
+NO_INVENTORY = Inventory()
+_SHOWN = 6  # candidates that a reason names one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,117 +37,182 @@ class Rejection:
     reasons: tuple[Reason, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    name: str
-    applies: Callable[[JobSpec], bool]
-    keeps: Callable[[JobSpec, Image], bool]
-    wish: Callable[[JobSpec], str]
-    """What was asked for, to complete "no image …"."""
-    change: Callable[[JobSpec, Image], str]
-    """What to write instead to get this image."""
+class _Refused(Exception):
+    def __init__(self, message: str, nearest: Sequence[str]) -> None:
+        super().__init__(message)
+        self.nearest = tuple(nearest)
 
 
-def resolve(spec: JobSpec, images: Sequence[Image]) -> Resolution | Rejection:
+def resolve(
+    spec: JobSpec, images: Sequence[Image], facts: Facts = NOTHING_KNOWN, inventory: Inventory = NO_INVENTORY
+) -> Resolution | Rejection:
     """Image and accelerator for a job, with the reasoning either way."""
-    faulty = _faulty_version(spec)
-    if faulty is not None:
-        return faulty
-    left, reasons = list(images), list[Reason]()
-    for rule in RULES:
-        if not rule.applies(spec):
-            continue
-        kept = [image for image in left if rule.keeps(spec, image)]
-        dropped = [image for image in left if image not in kept]
-        text = f"{rule.wish(spec)}: {', '.join(image.name for image in kept) or 'none'}"
-        reasons.append(Reason(rule=rule.name, text=text, passed=bool(kept)))
-        if not kept:
-            return _reject(spec, rule, dropped, reasons)
-        left = kept
-    best = max(left, key=_preference)
-    reasons.append(Reason(rule="choice", text=f"newest of what is left: {best.describe()}"))
-    return Resolution(
-        image=best.name,
-        framework_version=str(best.version) if best.version else None,
-        accelerator=_accelerator(spec),
-        reasons=tuple(reasons),
-    )
-
-
-def _reject(spec: JobSpec, rule: Rule, dropped: list[Image], reasons: list[Reason]) -> Rejection:
-    known = sorted(dropped, key=_preference, reverse=True)[:3]
-    hint = ""
-    if rule.name == "image":
-        hint = f"; {nearest(spec.image or '', [image.name for image in dropped])}"
-    return Rejection(
-        message=f"no image {rule.wish(spec)}{hint}",
-        nearest=tuple(rule.change(spec, image) for image in known),
-        reasons=tuple(reasons),
-    )
-
-
-def _preference(image: Image) -> tuple[bool, object, str]:
-    # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
-    return (image.name != "noop", image.version.release if image.version else (), image.name)
-
-
-def _accelerator(spec: JobSpec) -> str:
-    asked = [role.resources.accelerators for role in spec.all_roles().values()]
-    return next((request.kind for request in asked if request.count), "cpu")
-
-
-def _asking_for(image: Image) -> str:
-    kind = image.accelerators[0]
-    return "none" if kind == "cpu" else f"{{count: 1, kind: {kind}}}"
-
-
-def _specifier(spec: JobSpec) -> SpecifierSet:
-    """`2.1` alone means that very release and its patches."""
-    text = spec.framework.version or ""
-    if text[:1].isdigit():
-        text = f"=={text}.*" if text.count(".") < 2 else f"=={text}"
-    return SpecifierSet(text)
-
-
-def _faulty_version(spec: JobSpec) -> Rejection | None:
+    reasons: list[Reason] = []
     try:
-        _specifier(spec)
-    except InvalidSpecifier:
-        text = f"framework.version {spec.framework.version!r} is not a version specifier"
-        return Rejection(text, ('write ">=2.1,<3" or "2.1"',), (Reason(rule="version", text=text, passed=False),))
-    return None
+        question = Question(
+            _sound(wishes.read(spec, facts, {name for image in images for name in image.features}), reasons), facts
+        )
+        places = _sound(targets.of(question.wish, inventory), reasons)
+        return _choose(question, images, places, reasons)
+    except _Refused as refusal:
+        return Rejection(str(refusal), refusal.nearest, tuple(reasons))
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        "image",
-        applies=lambda spec: spec.image is not None,
-        keeps=lambda spec, image: image.name == spec.image,
-        wish=lambda spec: f"is named {spec.image!r}",
-        change=lambda _, image: f"image: {image.name}",
-    ),
-    Rule(
-        "framework",
-        # A job of a framework may ask for a plain interpreter by name and bring its own packages.
-        applies=lambda spec: spec.image is None,
-        keeps=lambda spec, image: image.framework == spec.framework.name,
-        wish=lambda spec: f"has {spec.framework.name}",
-        change=lambda _, image: f"framework: {image.framework}",
-    ),
-    Rule(
-        "version",
-        applies=lambda spec: spec.framework.version is not None,
-        keeps=lambda spec, image: image.version is not None and image.version in _specifier(spec),
-        wish=lambda spec: f"has {spec.framework.name} {spec.framework.version}",
-        change=lambda spec, image: f"framework: {spec.framework.name}=={image.version}",
-    ),
-    Rule(
-        "accelerator",
-        applies=lambda _: True,
-        keeps=lambda spec, image: _accelerator(spec) in image.accelerators,
-        wish=lambda spec: f"runs on {_accelerator(spec)}",
-        change=lambda _, image: (
-            f"resources.accelerators: {_asking_for(image)} ({image.name} runs on {'/'.join(image.accelerators)})"
-        ),
-    ),
-)
+def _choose(question: Question, images: Sequence[Image], places: list[Target], reasons: list[Reason]) -> Resolution:
+    asked = bool(places)
+    _needs_hardware(question, reasons)
+    for on_targets in rules.TARGETS:
+        if asked:
+            places = _ask(on_targets, question, places, reasons, "accelerator", Target.describe)
+    left = list(images)
+    for on_images in rules.IMAGES:
+        left = _ask(on_images, question, left, reasons, "image", lambda image: image.name)
+    if not asked:
+        best = max(left, key=scoring.of_image)
+        reasons.append(Reason(rule="choice", text=f"newest of what is left: {best.describe()}"))
+        return _resolution(question, best, Target(None), reasons)
+    image, place = _pair(question, tuple(images), left, places, reasons)
+    extras = scoring.extras(question.facts, image, place)
+    why = f" with {', '.join(extras)}" if extras else ""
+    reasons.append(Reason(rule="choice", text=f"best of what is left: {image.describe()} on {place.describe()}{why}"))
+    return _resolution(question, image, place, reasons)
+
+
+def _pair(
+    question: Question, images: tuple[Image, ...], left: list[Image], places: list[Target], reasons: list[Reason]
+) -> Pair:
+    """The best image on the best hardware."""
+    chosen = set(left)
+    meant = sum(1 << i for i, image in enumerate(images) if image in chosen)
+    rows = [pairs.row(question.facts, images, place) for place in places]
+    sets = [meant] * len(places)
+    for number, rule in enumerate(pairs.RULES):
+        kept = [bits & row.allowed[number] for bits, row in zip(sets, rows, strict=True)]
+        wish = rule.wish(question)
+        text = f"{wish}: {_shown_pairs(images, kept, places) or 'none'}"
+        dropped = [before & ~after for before, after in zip(sets, kept, strict=True)]
+        not_these = _shown_pairs(images, dropped, places)
+        details = (f"not: {not_these}",) if not_these else ()
+        reasons.append(Reason(rule=rule.name, text=text, passed=any(kept), details=details))
+        if not any(kept):
+            lost = [
+                (image, place)
+                for bits, place in zip(dropped, places, strict=True)
+                for image in pairs.members(images, bits)
+            ]
+            raise _Refused(f"no image {wish}{_because(places)}", rule.changes(question, lost))
+        sets = kept
+    newest_first = question.wish.newest
+    found = [
+        (image, place)
+        for bits, row, place in zip(sets, rows, places, strict=True)
+        if (image := pairs.best(images, bits, row.by_release if newest_first else row.by_features)) is not None
+    ]
+    return max(
+        found, key=lambda pair: (-pair[1].rank, *scoring.score(question.facts, *pair, newest_first=newest_first))
+    )
+
+
+def _shown_pairs(images: tuple[Image, ...], sets: Sequence[int], places: Sequence[Target]) -> str:
+    """The images of each sort of hardware, the first few by name."""
+    parts: list[str] = []
+    for bits, place in zip(sets, places, strict=True):
+        if bits and len(parts) < _SHOWN:
+            names = [image.name for image in islice(pairs.members(images, bits), 3)]
+            more = f" and {bits.bit_count() - 3} more" if bits.bit_count() > 3 else ""
+            parts.append(f"{', '.join(names)}{more} on {place.describe()}")
+    return "; ".join(parts)
+
+
+def _ask(
+    rule: Rule[C], question: Question, left: list[C], reasons: list[Reason], noun: str, name: Callable[[C], str]
+) -> list[C]:
+    """What the rule keeps. Raises _Refused when that is nothing."""
+    if not rule.applies(question.wish):
+        return left
+    kept, dropped = list[C](), list[C]()
+    for candidate in left:
+        (kept if rule.keeps(question, candidate) else dropped).append(candidate)
+    wish = rule.wish(question)
+    text = f"{wish}: {', '.join(map(name, kept[:_SHOWN])) or 'none'}{_more(kept)}"
+    details = (f"not: {', '.join(map(name, dropped[:_SHOWN]))}{_more(dropped)}",) if dropped else ()
+    reasons.append(Reason(rule=rule.name, text=text, passed=bool(kept), details=details))
+    if not kept:
+        images = [item for item in dropped if isinstance(item, Image)]
+        raise _Refused(
+            f"no {noun} {wish}{_because(dropped)}{rules.hint(rule.name, question, images)}",
+            rule.changes(question, dropped),
+        )
+    return kept
+
+
+def _more(candidates: Sequence[object]) -> str:
+    return f" and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
+
+
+def _because(dropped: Sequence[object]) -> str:
+    """What is known of the hardware that was meant."""
+    products = dict.fromkeys(item.product for item in dropped if isinstance(item, Target) and item.product is not None)
+    words = [f"{product.family} has {rules.specifics(product)}" for product in products]
+    return f" ({'; '.join(dict.fromkeys(words))})" if words else ""
+
+
+def _needs_hardware(question: Question, reasons: list[Reason]) -> None:
+    if question.wish.kinds:
+        return
+    for feature in question.wish.known_features(question.facts):
+        if not feature.on_cpu:
+            text = f"{feature.name} needs an accelerator ({feature.meaning}), and none is asked for"
+            reasons.append(Reason(rule="features of the hardware", text=text, passed=False))
+            raise _Refused(text, (changes.accelerators(1),))
+
+
+def _sound(value: C | Fault, reasons: list[Reason]) -> C:
+    if isinstance(value, Fault):
+        reasons.append(Reason(rule=value.rule, text=value.text, passed=False))
+        raise _Refused(value.text, value.nearest)
+    return value
+
+
+def _resolution(question: Question, image: Image, place: Target, reasons: list[Reason]) -> Resolution:
+    wish, product = question.wish, place.product
+    vendors = question.facts.hardware.vendors
+    vendor = wish.vendor or (vendors.get(product.vendor) if product is not None else _by_stack(image, vendors.values()))
+    labelled = vendor is not None and bool(vendor.label) and place.called is not None
+    return Resolution(
+        image=image.name,
+        framework_version=str(image.version) if image.version else None,
+        accelerator=product.kind if product is not None else next(iter(wish.kinds), "cpu"),
+        product=product.name if product is not None else None,
+        resources=_resources(wish, vendor) if wish.kinds else {},
+        node_labels={vendor.label: place.called} if labelled and vendor is not None and place.called else {},
+        visible=(vendor.visible or None) if vendor is not None and wish.kinds else None,
+        reference=image.reference,
+        notes=tuple(_notes(question, image, place)),
+        reasons=tuple(reasons),
+    )
+
+
+def _by_stack(image: Image, vendors: Iterable[Vendor]) -> Vendor | None:
+    return next((vendor for vendor in vendors if image.stack and vendor.stack == image.stack), None)
+
+
+def _resources(wish: Wish, vendor: Vendor | None) -> dict[str, float]:
+    if wish.resource is not None:
+        return {wish.resource: wish.count}
+    if vendor is None:
+        return {}
+    share = {vendor.share_resource: round(wish.share * 100)} if wish.share is not None and vendor.share_resource else {}
+    return {vendor.resource: wish.count, **share}
+
+
+def _notes(question: Question, image: Image, place: Target) -> list[str]:
+    notes = []
+    if running.on_driver(question.facts, image, place.driver) is Fit.LIMITED:
+        full = question.facts.drivers[image.cuda].full
+        notes.append(
+            f"driver {place.driver} runs CUDA {image.cuda} with limits (no compiling of newer PTX); {full} has none"
+        )
+    if place.product is not None and place.product.capability is None and question.wish.features:
+        notes.append(f"nobody has told whether {place.product.name} has {', '.join(question.wish.features)}")
+    return notes

@@ -1,10 +1,10 @@
-"""The panel and what it reads: a snapshot, a stream of snapshots, the reports of conversions."""
+"""The pages and what they read: a snapshot, a stream of snapshots, the reports of conversions, the matrix."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from fastapi.sse import format_sse_event
 
 from trainyard.common import ids
 from trainyard.common.contract import problems
+from trainyard.common.contract.commands import Answer
 from trainyard.common.errors import TrainyardError
 from trainyard.monitor.core.fleet import Fleet
 
@@ -23,16 +24,18 @@ KEEP_ALIVE = 15.0
 # The page brings everything along; a report is a file that somebody's model wrote names into.
 PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
-_PAGES = {"/": "panel.html", "/templates": "templates.html"}
+_PAGES = {"/": "panel.html", "/matrix": "matrix.html", "/templates": "templates.html"}
 _TYPES = {
     "panel.js": "text/javascript",
+    "matrix.js": "text/javascript",
     "panel.css": "text/css",
     "templates.js": "text/javascript",
     "templates.css": "text/css",
 }
 
 
-def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
+def create(fleet: Fleet, view: Callable[[], dict[str, Any]], matrix: Callable[[], Awaitable[Answer]]) -> FastAPI:
+    """`matrix` asks the matrix service for its facts."""
     app = FastAPI(title="Trainyard monitor", docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.exception_handler(TrainyardError)
@@ -45,16 +48,7 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
         body = problems.problem(404, f"there is no {request.url.path}")
         return JSONResponse(body, 404, media_type=problems.MEDIA_TYPE)
 
-    @app.get("/")
-    @app.get("/templates")
-    async def page(request: Request) -> Response:
-        return HTMLResponse(_static(_PAGES[request.url.path]), headers={"Content-Security-Policy": PAGE_POLICY})
-
-    @app.get("/static/{name}")
-    async def static(name: str) -> Response:
-        if name not in _TYPES:
-            return JSONResponse(problems.problem(404, f"there is no {name}"), 404, media_type=problems.MEDIA_TYPE)
-        return Response(_static(name), media_type=_TYPES[name], headers={"Cache-Control": "no-cache"})
+    _add_pages(app)
 
     @app.get("/api/fleet")
     async def fleet_now() -> Response:
@@ -74,7 +68,26 @@ def create(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> FastAPI:
             )
         return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
+    @app.get("/api/matrix")
+    async def matrix_facts() -> Response:
+        answer = await matrix()
+        return JSONResponse(answer.body, answer.status)
+
     return app
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/")
+    @app.get("/matrix")
+    @app.get("/templates")
+    async def page(request: Request) -> Response:
+        return HTMLResponse(_static(_PAGES[request.url.path]), headers={"Content-Security-Policy": PAGE_POLICY})
+
+    @app.get("/static/{name}")
+    async def static(name: str) -> Response:
+        if name not in _TYPES:
+            return JSONResponse(problems.problem(404, f"there is no {name}"), 404, media_type=problems.MEDIA_TYPE)
+        return Response(_static(name), media_type=_TYPES[name], headers={"Cache-Control": "no-cache"})
 
 
 async def _snapshots(fleet: Fleet, view: Callable[[], dict[str, Any]]) -> AsyncIterator[bytes]:
