@@ -51,6 +51,8 @@ async def test_filled_in_corrected_and_run(page: Page, yard: YardProcess, gatewa
     assert await page.locator("label[for=field-command]").text_content() == "命令"
     assert await page.locator("html").get_attribute("lang") == "zh"
     assert await page.locator("#field-command").input_value() == "echo 'one  two'", "what was filled in stays"
+    assert "'0' is too small" in (await page.locator("#error-processes").text_content() or ""), "so does what is wrong"
+    assert await page.locator("#faults").text_content() == "未启动：请查看上方字段。"
 
     await page.locator("#field-processes").fill("2")
     await page.locator("#look").click()

@@ -67,6 +67,9 @@ async def test_a_fault_points_at_the_parameter(world: Any) -> None:
     assert errors["/parameters/n"]["detail"] == "12 is too large"
     assert errors["/parameters/n"]["hint"] == "a whole number from 1 to 9"
     assert "/parameters/m" in errors
+    response = await world.http.post("/v1/templates/mine/render", json={"parameters": {"n": [1]}})
+    assert [item["pointer"] for item in response.json()["errors"]] == ["/parameters/n"]
+    assert (await world.http.post("/v1/templates/mine/render", json={"parameters": {"n": None}})).status_code == 200
 
 
 async def test_a_version_never_changes(world: Any) -> None:

@@ -13,6 +13,7 @@ from trainyard.client import files
 from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.cli.watching import watch_job
+from trainyard.common.contract.model import STORED
 from trainyard.common.contract.parameters import Parameter, expected
 from trainyard.common.contract.views import TemplateView
 from trainyard.common.errors import InvalidInput
@@ -157,7 +158,7 @@ def _parameters(view: TemplateView, language: str) -> Table:
     for heading in ("PARAMETER", "DEFAULT", "VALUES", "WHAT IT DOES"):
         table.add_column(heading, overflow="fold")
     for name, document in view.parameters.items():
-        parameter = Parameter.model_validate(document)
+        parameter = Parameter.model_validate(document, extra="ignore", context=STORED)
         default = parameter.default
         shown = "required" if default is None else "auto" if parameter.may_be_auto else str(default)
         words = _say(document["help"], language) + (" [dim](advanced)[/dim]" if parameter.advanced else "")

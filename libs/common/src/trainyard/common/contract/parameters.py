@@ -11,11 +11,19 @@ import math
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import SchemaError
 
 from trainyard.common.contract import quantities
-from trainyard.common.contract.model import Spec, Text
+from trainyard.common.contract.model import STORED, Spec, Text
 
 Value = bool | int | float | str
 ParameterType = Literal["int", "float", "string", "boolean", "choice", "size", "duration"]
@@ -74,7 +82,9 @@ class Parameter(Spec):
         return self.default == AUTO or isinstance(self.default, Measure)
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _fits_together(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
         if (self.type == "choice") != bool(self.choices):
             raise ValueError("`choices` belong to parameters of type choice, which need them")
         if self.pattern is not None:
@@ -101,8 +111,11 @@ def value_of(parameter: Parameter, given: Any) -> Value:
         return AUTO
     if not isinstance(given, bool | int | float | str):
         raise ValueError(f"{_shown(given)} is not a single value")
-    value = _READERS[parameter.type](parameter, given)
-    number = _number(parameter.type, value)
+    try:
+        value = _READERS[parameter.type](parameter, given)
+        number = _number(parameter.type, value)
+    except OverflowError:
+        raise ValueError(f"{_shown(given)} is too large") from None
     low, high = (_number(parameter.type, bound) for bound in (parameter.minimum, parameter.maximum))
     if number is not None and low is not None and number < low:
         raise ValueError(f"{_shown(given)} is too small")

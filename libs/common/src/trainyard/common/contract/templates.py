@@ -16,7 +16,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, model_validator
 from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.frameworks import FrameworkName
 from trainyard.common.contract.model import PATTERNS, STORED, Bytes, DnsLabel, Duration, Fact, Spec, Text
-from trainyard.common.contract.parameters import Parameter, Value, Words
+from trainyard.common.contract.parameters import Parameter, Words
 
 PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 """`${name}`; `$${` stands for `${` itself."""
@@ -97,8 +97,8 @@ class StoredTemplate(Fact):
 class RenderRequest(Spec):
     version: Version | None = None
     """Absent: the newest."""
-    parameters: dict[str, Value | None] = {}
-    """null is as good as absent."""
+    parameters: dict[str, Any] = {}
+    """A single value each; null is as good as absent."""
 
 
 def placeholders(node: Any) -> Iterator[str]:

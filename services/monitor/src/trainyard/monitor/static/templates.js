@@ -14,7 +14,7 @@ const WORDS = {
   },
 };
 const byId = (id) => document.getElementById(id);
-const state = { language: "en", templates: [], shown: null };
+const state = { language: "en", templates: [], shown: null, error: null };
 const word = (name) => WORDS[state.language][name];
 const say = (words) => words?.[state.language] || words?.en || "";
 
@@ -64,6 +64,7 @@ function drawForm() {
   byId("plain").replaceChildren(...fields.plain);
   byId("advanced").replaceChildren(...fields.advanced);
   byId("more").hidden = fields.advanced.length === 0;
+  showFaults(state.error);
 }
 
 function field(name, parameter, given) {
@@ -108,6 +109,7 @@ function filledIn() {
 }
 
 function showFaults(error) {
+  state.error = error;
   for (const node of document.querySelectorAll(".error")) node.textContent = "";
   for (const node of document.querySelectorAll("[aria-invalid]")) node.removeAttribute("aria-invalid");
   if (!error) return;
@@ -160,9 +162,9 @@ async function choose() {
   }
   byId("started").textContent = "";
   byId("job").hidden = true;
+  state.error = null;
   drawList();
   drawForm();
-  showFaults(null);
 }
 
 function speak(language) {
