@@ -22,10 +22,8 @@ def main() -> None:
     process = init_distributed()
     train, labels, test, test_labels = share(process)
     network = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
-    config = deepspeed_config(micro_batch=options.batch, stage=options.stage, offload=options.offload)
-    engine, _, _, _ = deepspeed.initialize(
-        model=network, optimizer=torch.optim.Adam(network.parameters(), lr=options.lr), config=config
-    )
+    config = deepspeed_config(micro_batch=options.batch, stage=options.stage, offload=options.offload, lr=options.lr)
+    engine, _, _, _ = deepspeed.initialize(model=network, model_parameters=network.parameters(), config=config)
 
     steps = len(train) // options.batch
     for epoch in range(1, options.epochs + 1):

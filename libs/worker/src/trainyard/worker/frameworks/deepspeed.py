@@ -39,12 +39,15 @@ def deepspeed_config(
     accumulate: int = 1,
     bf16: bool = False,
     gradient_clipping: float = 1.0,
+    lr: float | None = None,
     base: str | dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A configuration for `deepspeed.initialize(config=…)`.
 
     `micro_batch`: samples a step on each rank. `stage`: ZeRO 0 to 3. `offload`: optimizer (and with stage 3 parameters) to
-    host memory. `base`: a dict or a JSON file whose values come first; default the file that TRAINYARD_DEEPSPEED_CONFIG
+    host memory. `lr`: DeepSpeed makes an AdamW with this learning rate, the one for the
+    CPU where it is offloaded; None: the caller gives `deepspeed.initialize` an optimizer, which offload bears only in
+    DeepSpeed's own. `base`: a dict or a JSON file whose values come first; default the file that TRAINYARD_DEEPSPEED_CONFIG
     names. Raises ValueError for what DeepSpeed would refuse later.
     """
     if stage not in range(4):
@@ -63,6 +66,8 @@ def deepspeed_config(
         "zero_optimization": zero,
         "bf16": {"enabled": bf16},
     }
+    if lr is not None:
+        made["optimizer"] = {"type": "AdamW", "params": {"lr": lr}}
     return _completed(_base(base), made)
 
 

@@ -37,6 +37,8 @@ def agent(place: Place, group: Group) -> dict[str, str]:
         # Who listens is said, not guessed: on one machine every agent would recognise the host as itself.
         "PET_RDZV_CONF": f"is_host={int(place.rank == 0)}",
         "PET_MAX_RESTARTS": str(elastic.restarts if elastic else 0),
+        # With the agents' store shared, ranks that are started again wait for one another for ever, now and then (2.13).
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         "PET_LOCAL_ADDR": group.endpoint(place).rpartition(":")[0],
         "GLOO_SOCKET_IFNAME": group.rendezvous.interface,
     }
