@@ -133,3 +133,40 @@ def test_what_is_written_instead_can_be_pasted(case: Row) -> None:
         return
     outcomes = [ask(case, **change) for change in pasted]
     assert any(isinstance(outcome, Resolution) for outcome in outcomes), (answer.nearest, outcomes)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["fits"] == "no"], ids=lambda case: case["case"])
+def test_advice_is_given_once(case: Row) -> None:
+    answer = ask(case)
+    assert isinstance(answer, Rejection)
+    assert len(set(answer.nearest)) == len(answer.nearest)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        # Known to run torch 2.6, and nearest to what was meant; nobody has told of Gaudi or MI300.
+        ("B200 and torch 2.6", ["framework: pytorch>=2.7", 'resources: {accelerators: "1(h100, h200, gh200)"}']),
+        # The job names its image, so that another release would not help.
+        ("V100 and an image for CUDA 13", ['resources: {accelerators: "1(a30, a100, rtx-3090)"}']),
+        ("torch for Ascend at another version", ["framework: pytorch==2.7.1"]),
+    ],
+)
+def test_the_nearest_comes_first(name: str, advice: list[str]) -> None:
+    answer = ask(next(case for case in CASES if case["case"] == name))
+    assert isinstance(answer, Rejection)
+    assert list(answer.nearest[: len(advice)]) == advice
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("driver 450 and CUDA 12", "the nodes have 450.80.02"),
+        ("more than stand in a machine", "the largest machine has 8"),
+        ("FlashAttention on T4", "t4 has compute capability 7.5"),
+    ],
+)
+def test_a_refusal_gives_its_own_reason(name: str, known: str) -> None:
+    answer = ask(next(case for case in CASES if case["case"] == name))
+    assert isinstance(answer, Rejection)
+    assert answer.message.endswith(f"({known})")

@@ -14,7 +14,7 @@ from trainyard.matrix.core import changes, running, scoring
 from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.hardware import DriverVersion, Product
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.rules import MACHINE, Question, other_releases
+from trainyard.matrix.core.rules import MACHINE, Question, capabilities, like, other_releases
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 
@@ -28,6 +28,8 @@ class PairRule:
     wish: Callable[[Question], str]
     """What was asked for, to complete "no image …"."""
     changes: Callable[[Question, Sequence[Pair]], list[str]]
+    because: Callable[[Sequence[Target]], str] = lambda _: ""
+    """What is known of the hardware, for the message."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,24 +90,30 @@ def _driver(facts: Facts, image: Image, target: Target) -> bool:
 
 
 def _same_stack(question: Question, dropped: Sequence[Pair]) -> list[str]:
-    stacks = dict.fromkeys(image.stack for image, _ in dropped)
-    products = question.facts.hardware.products.values()
-    families = dict.fromkeys(product.family for stack in stacks for product in products if product.stack == stack)
+    """Hardware that people train on, for the stacks that there are images for; the smallest first."""
+    stacks = {image.stack for image, _ in dropped}
+    products = [p for p in question.facts.hardware.products.values() if p.stack in stacks and p.bf16]
+    families = dict.fromkeys(product.family for product in sorted(products, key=lambda p: p.bf16 or 0.0))
     return [changes.accelerators(question.wish.count, [family]) for family in list(families)[:3]]
 
 
 def _other_hardware(question: Question, dropped: Sequence[Pair]) -> list[str]:
+    """Hardware that these images are known to run on; and other releases, unless the job names its image."""
     able = [
-        product.family
+        product
         for product in question.facts.hardware.products.values()
-        if product.bf16
-        and any(
-            image.stack == product.stack and _kernels(question.facts, image, Target(product)) for image, _ in dropped
-        )
+        if product.capability is not None
+        and any(running.image(question.facts, image, product.capability, MACHINE) is Fit.FULL for image, _ in dropped)
     ]
-    families = list(dict.fromkeys(able))[:3]
+    families = like([target for _, target in dropped], able)
     instead = [changes.accelerators(question.wish.count, families)] if families else []
-    return [*instead, *other_releases(question, [target for _, target in dropped])][:3]
+    releases = other_releases(question, [target for _, target in dropped]) if question.wish.image is None else []
+    return list(dict.fromkeys([*instead, *releases]))[:3]
+
+
+def drivers(targets: Sequence[Target]) -> str:
+    found = dict.fromkeys(str(target.driver) for target in targets if target.driver is not None)
+    return f"the nodes have {', '.join(found)}" if found else ""
 
 
 def _older_cuda(question: Question, dropped: Sequence[Pair]) -> list[str]:
@@ -121,6 +129,18 @@ def asked(question: Question) -> str:
 
 RULES: tuple[PairRule, ...] = (
     PairRule("stack", _stack, lambda question: f"is made for {asked(question)}", _same_stack),
-    PairRule("compute capability", _kernels, lambda question: f"has kernels for {asked(question)}", _other_hardware),
-    PairRule("driver", _driver, lambda question: f"runs with the driver of {asked(question)}", _older_cuda),
+    PairRule(
+        "compute capability",
+        _kernels,
+        lambda question: f"has kernels for {asked(question)}",
+        _other_hardware,
+        because=capabilities,
+    ),
+    PairRule(
+        "driver",
+        _driver,
+        lambda question: f"runs with the driver of {asked(question)}",
+        _older_cuda,
+        because=drivers,
+    ),
 )

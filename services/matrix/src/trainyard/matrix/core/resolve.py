@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from trainyard.common.contract.events import Reason, Resolution
 from trainyard.common.contract.jobs import JobSpec
-from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wishes
+from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wanted, wishes
 from trainyard.matrix.core.facts import Facts
 from trainyard.matrix.core.hardware import Inventory, Vendor
 from trainyard.matrix.core.images import Image
@@ -49,9 +49,8 @@ def resolve(
     """Image and accelerator for a job, with the reasoning either way."""
     reasons: list[Reason] = []
     try:
-        question = Question(
-            _sound(wishes.read(spec, facts, {name for image in images for name in image.features}), reasons), facts
-        )
+        brought = {name for image in images for name in image.features}
+        question = Question(_sound(wishes.read(spec, facts, brought), reasons), facts, tuple(images))
         places = _sound(targets.of(question.wish, inventory), reasons)
         return _choose(question, images, places, reasons)
     except _Refused as refusal:
@@ -65,7 +64,7 @@ def _choose(question: Question, images: Sequence[Image], places: list[Target], r
         if asked:
             places = _ask(on_targets, question, places, reasons, "accelerator", Target.describe)
     left = list(images)
-    for on_images in rules.IMAGES:
+    for on_images in wanted.RULES:
         left = _ask(on_images, question, left, reasons, "image", lambda image: image.name)
     if not asked:
         best = max(left, key=scoring.of_image)
@@ -100,7 +99,7 @@ def _pair(
                 for bits, place in zip(dropped, places, strict=True)
                 for image in pairs.members(images, bits)
             ]
-            raise _Refused(f"no image {wish}{_because(places)}", rule.changes(question, lost))
+            raise _Refused(f"no image {wish}{_in_brackets(rule.because(places))}", rule.changes(question, lost))
         sets = kept
     newest_first = question.wish.newest
     found = [
@@ -140,7 +139,7 @@ def _ask(
     if not kept:
         images = [item for item in dropped if isinstance(item, Image)]
         raise _Refused(
-            f"no {noun} {wish}{_because(dropped)}{rules.hint(rule.name, question, images)}",
+            f"no {noun} {wish}{_in_brackets(rule.because(dropped))}{wanted.hint(rule.name, question, images)}",
             rule.changes(question, dropped),
         )
     return kept
@@ -150,11 +149,8 @@ def _more(candidates: Sequence[object]) -> str:
     return f" and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
 
 
-def _because(dropped: Sequence[object]) -> str:
-    """What is known of the hardware that was meant."""
-    products = dict.fromkeys(item.product for item in dropped if isinstance(item, Target) and item.product is not None)
-    words = [f"{product.family} has {rules.specifics(product)}" for product in products]
-    return f" ({'; '.join(dict.fromkeys(words))})" if words else ""
+def _in_brackets(words: str) -> str:
+    return f" ({words})" if words else ""
 
 
 def _needs_hardware(question: Question, reasons: list[Reason]) -> None:

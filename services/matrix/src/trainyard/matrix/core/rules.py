@@ -1,25 +1,23 @@
 """The hard rules, each a row: what it lets through, what it says, and what to write instead when nothing is left.
 
-They are asked in three tables one after the other: whether the hardware can do it at all (`TARGETS`), which images are
-meant (`IMAGES`), and which image runs on which hardware (`core/pairs.py`). A rule drops only for what is known; a missing
-fact drops nothing.
+They are asked in three tables one after the other: whether the hardware can do it at all (`TARGETS` here), which images
+are meant (`core/wanted.py`), and which image runs on which hardware (`core/pairs.py`). A rule drops only for what is known;
+a missing fact drops nothing, and nothing is advised that is not known to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Generic, TypeVar
 
-from trainyard.common.contract.explain import nearest
 from trainyard.matrix.core import changes, running
 from trainyard.matrix.core.facts import Facts, Feature
 from trainyard.matrix.core.hardware import Product
 from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
-from trainyard.matrix.core.wishes import Wish, specifier
+from trainyard.matrix.core.wishes import Wish
 
 C = TypeVar("C")
 MACHINE = "x86_64"
@@ -30,6 +28,8 @@ MACHINE = "x86_64"
 class Question:
     wish: Wish
     facts: Facts
+    images: tuple[Image, ...] = ()
+    """All that there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,32 @@ class Rule(Generic[C]):
     """What was asked for, to complete "no image …" or "no accelerator …"."""
     changes: Callable[[Question, Sequence[C]], list[str]]
     """What to write instead, nearest first, given all that it dropped."""
+    because: Callable[[Sequence[C]], str] = lambda _: ""
+    """What is known of all that it dropped, for the message."""
 
 
-def specifics(product: Product) -> str:
-    capability = product.capability
-    return f"compute capability {capability[0]}.{capability[1]}" if capability else product.stack
+def capabilities(targets: Sequence[Target]) -> str:
+    """`v100 has compute capability 7.0`."""
+    known = {target.product.family: target.product.capability for target in targets if target.product is not None}
+    return "; ".join(
+        f"{family} has compute capability {found[0]}.{found[1]}" for family, found in known.items() if found is not None
+    )
 
 
-# Hardware
+def like(dropped: Sequence[Target], able: Sequence[Product]) -> list[str]:
+    """The families of `able` that are nearest to what was meant: of the same stack, by compute capability. Only those whose
+    bf16 rate is known, which leaves out what nobody trains on."""
+    meant = [target.product for target in dropped if target.product is not None and target.product.capability]
+    if not meant or meant[0].capability is None:
+        return []
+    major, minor = meant[0].capability
+
+    def distance(product: Product) -> tuple[float, float]:
+        theirs = product.capability or (0, 0)
+        return (abs(theirs[0] + theirs[1] / 10 - major - minor / 10), product.bf16 or 0.0)
+
+    same = [product for product in able if product.stack == meant[0].stack and product.capability and product.bf16]
+    return list(dict.fromkeys(product.family for product in sorted(same, key=distance)))[:3]
 
 
 def _missing(question: Question, target: Target) -> list[Feature]:
@@ -93,6 +111,14 @@ def _runs(question: Question, target: Target) -> bool:
     return running.any_release(question.facts, wish.framework, wish.version, product.capability, machine) is not Fit.NO
 
 
+def _surely_runs(question: Question, product: Product) -> bool:
+    """Known to run, not merely not known to fail."""
+    wish = question.wish
+    if product.capability is None:
+        return False
+    return running.any_release(question.facts, wish.framework, wish.version, product.capability, MACHINE) is Fit.FULL
+
+
 def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
     wish, facts, instead = question.wish, question.facts, list[str]()
     for target in dropped[:2]:
@@ -110,12 +136,14 @@ def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
             instead.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
         elif fit:
             instead.append(f"framework: {wish.framework}=={fit[0]}")
-    able = [
-        product for product in facts.hardware.products.values() if product.bf16 and _runs(question, Target(product))
-    ]
-    families = list(dict.fromkeys(p.family for p in sorted(able, key=lambda p: -(p.bf16 or 0))))[:3]
+    able = [product for product in facts.hardware.products.values() if _surely_runs(question, product)]
+    families = like(dropped, able)
     instead += [changes.accelerators(wish.count, families)] if families else []
     return list(dict.fromkeys(instead))
+
+
+def _largest(dropped: Sequence[Target]) -> str:
+    return f"the largest machine has {max((target.per_node or 0 for target in dropped), default=0)}"
 
 
 def _room(question: Question, dropped: Sequence[Target]) -> list[str]:
@@ -146,6 +174,7 @@ TARGETS: tuple[Rule[Target], ...] = (
         keeps=lambda question, target: not _missing(question, target),
         wish=lambda question: f"has {', '.join(question.wish.features)}",
         changes=_other_features,
+        because=capabilities,
     ),
     Rule(
         "kernels",
@@ -153,6 +182,7 @@ TARGETS: tuple[Rule[Target], ...] = (
         keeps=_runs,
         wish=lambda question: f"runs {question.wish.framework} {question.wish.version or ''}".rstrip(),
         changes=other_releases,
+        because=capabilities,
     ),
     Rule(
         "room",
@@ -160,107 +190,6 @@ TARGETS: tuple[Rule[Target], ...] = (
         keeps=lambda question, target: target.per_node is None or question.wish.on_a_node <= target.per_node,
         wish=lambda question: f"stands {question.wish.on_a_node} times in one machine",
         changes=_room,
+        because=_largest,
     ),
 )
-
-
-# Images
-
-
-def _brings(question: Question, image: Image) -> bool:
-    """The features that the framework's release or the image must have."""
-    for name in question.wish.features:
-        feature = question.facts.features.get(name)
-        if feature is None or feature.in_image:
-            if name not in image.features:
-                return False
-        elif not _framework_has(feature, image):
-            return False
-    return True
-
-
-def _framework_has(feature: Feature, image: Image) -> bool:
-    if not feature.framework or image.framework != feature.framework or image.version is None:
-        return not feature.framework or image.framework == feature.framework or feature.name in image.features
-    return image.version in feature.releases
-
-
-def _without_features(question: Question, dropped: Sequence[Image]) -> list[str]:
-    wish, instead = question.wish, list[str]()
-    for feature in wish.known_features(question.facts):
-        if feature.in_image and feature.instead:
-            instead.append(changes.features(wish, [feature.instead]))
-        elif feature.framework and str(feature.releases):
-            instead.append(f'framework: "{feature.framework}{feature.releases}"')
-    has = [changes.features(wish, [], f"{image.name} has {', '.join(image.features) or 'none'}") for image in dropped]
-    return instead or has[:3]
-
-
-@lru_cache(maxsize=4096)
-def _has_version(wanted: str | None, image: Image) -> bool:
-    return image.version is not None and image.version in specifier(wanted)
-
-
-def _named(image: Image) -> tuple[bool, object, str]:
-    # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
-    return (image.name != "noop", image.version.release if image.version else (), image.name)
-
-
-def _each(change: Callable[[Question, Image], str]) -> Callable[[Question, Sequence[Image]], list[str]]:
-    return lambda question, dropped: [
-        change(question, image) for image in sorted(dropped, key=_named, reverse=True)[:3]
-    ]
-
-
-def _asking_for(image: Image) -> str:
-    kind = image.accelerators[0]
-    return "0" if kind == "cpu" else f"{{{kind}: 1}}"
-
-
-IMAGES: tuple[Rule[Image], ...] = (
-    Rule(
-        "image",
-        applies=lambda wish: wish.image is not None,
-        keeps=lambda question, image: image.name == question.wish.image,
-        wish=lambda question: f"is named {question.wish.image!r}",
-        changes=_each(lambda _, image: f"image: {image.name}"),
-    ),
-    Rule(
-        "framework",
-        # A job of a framework may ask for a plain interpreter by name and bring its own packages.
-        applies=lambda wish: wish.image is None,
-        keeps=lambda question, image: image.framework == question.wish.framework,
-        wish=lambda question: f"has {question.wish.framework}",
-        changes=_each(lambda _, image: f"framework: {image.framework}"),
-    ),
-    Rule(
-        "version",
-        applies=lambda wish: wish.version is not None,
-        keeps=lambda question, image: _has_version(question.wish.version, image),
-        wish=lambda question: f"has {question.wish.framework} {question.wish.version}",
-        changes=_each(lambda question, image: f"framework: {question.wish.framework}=={image.version}"),
-    ),
-    Rule(
-        "features",
-        applies=lambda wish: bool(wish.features),
-        keeps=_brings,
-        wish=lambda question: f"brings {', '.join(question.wish.features)}",
-        changes=_without_features,
-    ),
-    Rule(
-        "accelerator",
-        applies=lambda _: True,
-        keeps=lambda question, image: any(kind in image.accelerators for kind in question.wish.kinds or ("cpu",)),
-        wish=lambda question: f"runs on {'/'.join(question.wish.kinds) or 'cpu'}",
-        changes=_each(
-            lambda _, image: changes.accelerators(
-                _asking_for(image), why=f"{image.name} runs on {'/'.join(image.accelerators)}"
-            )
-        ),
-    ),
-)
-
-
-def hint(rule: str, question: Question, dropped: Sequence[Image]) -> str:
-    """What a mistyped name of an image may have meant."""
-    return f"; {nearest(question.wish.image or '', [image.name for image in dropped])}" if rule == "image" else ""
