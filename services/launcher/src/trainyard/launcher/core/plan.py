@@ -119,6 +119,7 @@ def build(
         tuple(place for place, _ in seats),
         rendezvous,
         next((kind for _, role in seats if (kind := _accelerator(role)) != "cpu"), "cpu"),
+        folders.output,
     )
     numbered = adapter.unit(spec.framework, frozenset(spec.all_roles())) is Unit.PROCESS
     ranks = []

@@ -42,7 +42,7 @@ def _command(command: Command, place: Place, group: Group) -> Command:
         f"--master_port={group.rendezvous.port}",
         f"--node_rank={place.node}",
         f"--cluster_time_out={CLUSTER_TIMEOUT}",
-        "--log_dir=msrun_log",
+        f"--log_dir={group.output}/msrun_log",
         "--join=True",
         *script_of(command),
     )

@@ -74,6 +74,8 @@ class Group:
     rendezvous: Rendezvous
     accelerator: str
     """`cpu`, or the kind that the processes get."""
+    output: str
+    """The folder for results, where a framework's launcher may leave its own logs."""
 
     @property
     def mode(self) -> str:
