@@ -16,7 +16,6 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
-from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.core.admission import Admission, Need, need_of
@@ -116,12 +115,12 @@ class Reconciler:
         if shepherd is not None:
             return
         if job.head.state in _RUNS:
-            self._admission.occupy(job.job_id, self._need(job))
+            self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
         elif job.head.state is State.CANCELLING:
             self._admission.release(job.job_id)
             if job.head.attempt:  # its ranks have their grace, and hold what they have until then
-                self._admission.occupy(job.job_id, self._need(job))
+                self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
@@ -203,11 +202,7 @@ class Reconciler:
         self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
-        need, free = self._need(job), self._admission.free
-        message = (
-            f"waits for {need.cpu:g} cores and {human_bytes(need.memory)} "
-            f"(free: {max(0.0, free.cpu):g} and {human_bytes(max(0, free.memory))})"
-        )
+        message = self._admission.waits_for(self._need(job))
         if job.job_id in self._shepherds:
             return
         writer = self._writer(job)
@@ -217,6 +212,7 @@ class Reconciler:
 
     def _herd(self, job: Job) -> None:
         shepherd = self._writer(job)
+        shepherd.devices = self._admission.devices_of(job.job_id)
         self._shepherds[job.job_id] = shepherd
         self._spawn(self._run, shepherd)
 
@@ -273,7 +269,7 @@ class Reconciler:
         return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
 
     def _need(self, job: Job) -> Need:
-        return Need(0, 0) if job.image == "noop" else need_of(job.spec)
+        return Need(0, 0) if job.image == "noop" else need_of(job.spec, job.resolution)
 
     def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
         task = self._group.create_task(_guarded(work, *args, **kwargs))
