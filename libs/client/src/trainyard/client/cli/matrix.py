@@ -100,6 +100,8 @@ def tree(name: str, view: ExplanationView) -> Tree:
         end = root.add(f"[red]does not fit:[/red] {escape(view.message or '')}")
         for change in view.nearest:
             end.add(f"write  {escape(change)}")
+        if any(reason.rule == "inventory" and not reason.passed for reason in view.reasons):
+            end.add("[dim]`yard matrix explain --anywhere` looks past what this yard has; `yard nodes` shows it[/dim]")
         return root
     chosen = view.resolution or {}
     end = root.add(f"[green]fits:[/green] {escape(str(chosen.get('image')))}")
