@@ -1,0 +1,17 @@
+"""The labels by which the launcher knows its own objects, and nothing else: never a name, never a label of somebody else."""
+
+from __future__ import annotations
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+OURS = "trainyard"
+JOB = "trainyard.dev/job"
+ATTEMPT = "trainyard.dev/attempt"
+ROLE = "trainyard.dev/role"
+INDEX = "batch.kubernetes.io/job-completion-index"
+"""Set by the Job controller: which replica of its role a pod is."""
+STOPPED = "trainyard.dev/stopped"
+"""An annotation on the root of an attempt: why the launcher is ending it."""
+CONTAINER = "job"
+"""The container that decides."""
+
+SELECTOR = f"{MANAGED_BY}={OURS}"
