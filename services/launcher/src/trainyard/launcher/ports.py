@@ -33,13 +33,17 @@ class Backend(Protocol):
     node: str
     instant: bool
     """Nothing ever has to be waited for (the backend that starts nothing)."""
+    poll: tuple[float, float]
+    """Seconds between two looks at a job, at first and after a while."""
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
-        """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot."""
+        """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot, Unavailable
+        when it cannot be said yet."""
         ...
 
     def look(self, job: Job) -> Sequence[RankSeen]:
-        """Every rank of the present attempt, in order; empty when the attempt was never begun."""
+        """Every rank of the present attempt, in order; empty when the attempt was never begun. Raises Unavailable when
+        nobody knows at this moment."""
         ...
 
     async def stop(self, job: Job, why: str) -> None:

@@ -29,7 +29,6 @@ from trainyard.launcher.progress import Progress
 
 log = structlog.get_logger()
 
-POLL = (0.05, 0.25)  # seconds between two looks, at first and after a while
 PATIENT_AFTER = 20.0  # seconds
 FAULT_DELAY = 2.0  # seconds
 TAIL = 20
@@ -49,7 +48,9 @@ class Shepherd:
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the log has moved the job (a cancel)."""
+    """Set when the log has moved the job (a cancel), or the backend sees something new."""
+    _told: str = ""
+    """Why the job does not run yet, as the log was told last."""
 
     async def run(self) -> None:
         """Until the job has ended."""
@@ -78,13 +79,15 @@ class Shepherd:
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
         decision = decide(self._sight(ranks, progress))
         if isinstance(decision, Append):
-            await self.append(decision.event)
+            if await self.append(decision.event) and isinstance(decision.event, events.JobPending):
+                self._told = decision.event.message
         elif isinstance(decision, Start):
             await self._start()
         else:
             if isinstance(decision, Stop):
                 await self.backend.stop(self.job, decision.why)
-            await self._wait(POLL[0] if age < PATIENT_AFTER else POLL[1])
+            soon, later = self.backend.poll
+            await self._wait(soon if age < PATIENT_AFTER else later)
 
     def _sight(self, ranks: Sequence[RankSeen], progress: Progress) -> Sight:
         job = self.job
@@ -98,6 +101,7 @@ class Shepherd:
             outputs=self.backend.outputs(job),
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
             devices=self.devices,
+            told=self._told,
         )
 
     async def _start(self) -> None:
@@ -107,11 +111,13 @@ class Shepherd:
             reason = EndReason.START
             if interpreter is not None:
                 await self.backend.start(self.job, interpreter)
+        except Unavailable:  # a cluster that does not answer has refused nothing
+            raise
         except TrainyardError as error:
             # Some ranks may have been started by an earlier call.
             while any(rank.phase in _ALIVE for rank in self.backend.look(self.job)):
                 await self.backend.stop(self.job, "the others cannot be started")
-                await self._wait(POLL[0])
+                await self._wait(self.backend.poll[0])
             job = self.job
             await self.append(
                 events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))

@@ -6,6 +6,7 @@ and one job apart; together they make the event's id, so an append that is sent 
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -132,6 +133,18 @@ class JobStarting(AttemptEvent):
     node: str
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
+
+
+class JobPending(AttemptEvent):
+    """Why an attempt that has been placed does not run yet: a queue, a node, an image."""
+
+    kind: ClassVar[str] = "pending"
+    message: str
+    reason: EndReason | None = None
+    """What it will end for if it stays so; absent: it is only a matter of time."""
+
+    def discriminator(self) -> str:
+        return f"{super().discriminator()}.{hashlib.sha256(self.message.encode()).hexdigest()[:12]}"
 
 
 class RankInfo(Fact):
@@ -331,7 +344,7 @@ class DeviceSampled(Event):
 JOB_EVENTS: dict[str, type[JobEvent]] = {
     cls.kind: cls
     for cls in (
-        JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobRunning, JobProgress, JobRestarting,
+        JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobPending, JobRunning, JobProgress, JobRestarting,
         JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
     )
 }

@@ -48,6 +48,7 @@ RULES: dict[str, Rule] = {
     "rejected": Rule(_from(_S.SUBMITTED, _S.RESOLVED), _S.REJECTED),
     "queued": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.QUEUED, (Effect.PLACE,)),
     "starting": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.STARTING, (Effect.WATCH,)),
+    "pending": Rule(_from(_S.STARTING), None),
     "running": Rule(_from(_S.STARTING), _S.RUNNING, (Effect.WATCH,)),
     "progress": Rule(_from(_S.RUNNING), None),
     "restarting": Rule(_from(_S.STARTING, _S.RUNNING), _S.RESTARTING, (Effect.RELEASE, Effect.PLACE)),

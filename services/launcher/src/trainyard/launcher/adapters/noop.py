@@ -15,6 +15,7 @@ class NoopBackend:
 
     name = "noop"
     instant = True
+    poll = (0.05, 0.25)
 
     def __init__(self, node: str) -> None:
         self.node = node

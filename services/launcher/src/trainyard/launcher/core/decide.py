@@ -45,9 +45,18 @@ class Wait:
 Decision = Append | Start | Stop | Wait
 
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
+PENDING_LIMITS = {
+    EndReason.IMAGE_PULL: 300.0,
+    EndReason.INIT_FAILED: 300.0,
+    EndReason.START: 300.0,  # a secret or volume that is not there
+    EndReason.QUOTA: None,
+    EndReason.UNSCHEDULABLE: None,
+}
+"""Seconds that a rank may fail to begin for a reason, while its job holds what it has; None: for as long as the job waits."""
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
 LONGEST_LINE = 500  # characters of a log line in an event
 _OURS = {
+    EndReason.PENDING_DEADLINE: ("it did not start within {} (timeouts.pending)", "pending"),
     EndReason.DEADLINE: ("it ran longer than {} (timeouts.active)", "active"),
     EndReason.IDLE: ("it reported no progress for {} (timeouts.idle)", "idle"),
 }
@@ -69,6 +78,8 @@ class Sight:
     tail: Tail
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
+    told: str = ""
+    """Why it does not run yet, as the log was told last."""
 
 
 def decide(sight: Sight) -> Decision:
@@ -111,12 +122,12 @@ def _admitted(sight: Sight) -> Decision:
 def _starting(sight: Sight) -> Decision:
     if not sight.ranks:
         return Start()
-    if any(rank.reason is EndReason.START for rank in sight.ranks):
+    if any(rank.reason is EndReason.START or rank.stopped_for for rank in sight.ranks):
         return _failing(sight)
     if any(rank.phase is Phase.ABSENT for rank in sight.ranks):
         return Start()
     if any(rank.phase is Phase.STARTING for rank in sight.ranks):
-        return Wait()
+        return _pending(sight)
     where = dict(zip((rank.rank for rank in sight.ranks), places(sight.job.spec), strict=True))
     return Append(
         events.JobRunning(
@@ -127,7 +138,7 @@ def _starting(sight: Sight) -> Decision:
                     rank=rank.rank,
                     role=where[rank.rank][0].role,
                     replica=where[rank.rank][0].replica,
-                    node=sight.node,
+                    node=rank.node or sight.node,
                     pid=rank.pid,
                     devices=sight.job.devices[rank.rank] if sight.job.devices else (),
                 )
@@ -135,6 +146,31 @@ def _starting(sight: Sight) -> Decision:
             ),
         )
     )
+
+
+def _pending(sight: Sight) -> Decision:
+    """Some ranks do not run yet: for how long they may, and what people are told."""
+    job, waiting = sight.job, [rank for rank in sight.ranks if rank.pending is not None]
+    if waiting and any(rank.failed for rank in sight.ranks):
+        return _failing(sight)
+    limit = job.spec.timeouts.pending
+    if limit is not None and job.started_at is None and sight.now - job.submitted_at > limit:
+        return Stop(EndReason.PENDING_DEADLINE.value)
+    for rank in waiting:
+        pending = rank.pending
+        longest = PENDING_LIMITS.get(pending.reason) if pending is not None and pending.reason is not None else None
+        if pending is not None and longest is not None and sight.now - pending.since > longest:
+            return Stop(f"{pending.reason}: rank {rank.rank} could not start: {pending.message}")
+    worst = next((rank.pending for rank in sorted(waiting, key=_worst) if rank.pending is not None), None)
+    if worst is not None and worst.message != sight.told:
+        return Append(
+            events.JobPending(job_id=job.job_id, attempt=job.attempt, message=worst.message, reason=worst.reason)
+        )
+    return Wait()
+
+
+def _worst(rank: RankSeen) -> tuple[bool, int]:
+    return rank.pending is None or rank.pending.reason is None, rank.rank
 
 
 def _running(sight: Sight) -> Decision:
@@ -233,6 +269,9 @@ def _cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
     that infrastructure took comes before ranks that then missed it.
     """
     for rank in sight.ranks:
+        why, _, message = rank.stopped_for.partition(": ")
+        if message and why in set(EndReason):
+            return EndReason(why), message, rank
         for reason, (words, field) in _OURS.items():
             if rank.stopped_for == reason.value:
                 return reason, words.format(human_seconds(getattr(sight.job.spec.timeouts, field) or 0)), rank

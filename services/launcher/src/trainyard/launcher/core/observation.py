@@ -18,6 +18,17 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """Why a rank does not run yet."""
+
+    reason: EndReason | None
+    """What it would end for if it stayed so; None: it is only a matter of time."""
+    message: str
+    since: float
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class RankSeen:
     rank: int
     phase: Phase
@@ -35,6 +46,10 @@ class RankSeen:
     """What we had asked it for."""
     max_rss: int | None = None
     cpu_seconds: float | None = None
+    node: str = ""
+    """Where it is, where the backend has more than one; empty: the backend's own."""
+    pending: Pending | None = None
+    """While it starts."""
 
     @property
     def over(self) -> bool:

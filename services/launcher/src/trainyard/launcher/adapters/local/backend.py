@@ -49,6 +49,7 @@ class LocalBackend:
 
     name = "local"
     instant = False
+    poll = (0.05, 0.25)
 
     def __init__(self, state: Path, node: str, devices: Sequence[Device] = ()) -> None:
         self.node = node

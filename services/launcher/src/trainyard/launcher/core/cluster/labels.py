@@ -11,6 +11,8 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 """Set by the Job controller: which replica of its role a pod is."""
 STOPPED = "trainyard.dev/stopped"
 """An annotation on the root of an attempt: why the launcher is ending it."""
+ENDED = "trainyard.dev/ended"
+"""An annotation on the root: Unix seconds since which it may be cleared away."""
 CONTAINER = "job"
 """The container that decides."""
 

@@ -16,6 +16,7 @@ from typing import Any
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.cluster.words import unschedulable
+from trainyard.launcher.core.observation import Pending
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": (EndReason.PREEMPTED, "it made room for something of higher priority"),
@@ -47,17 +48,6 @@ _OF_CONTAINER = {
 }
 _IMAGE = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _CONFIG = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """Why a pod does not run yet."""
-
-    reason: EndReason | None
-    """What it would end for if it stayed so; None: it is only a matter of time."""
-    message: str
-    since: float
-    """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
