@@ -122,7 +122,10 @@ def test_a_sidecar_that_ended_first_decides_nothing() -> None:
 @pytest.mark.parametrize(
     ("status", "reason", "words"),
     [
-        (placed("False", "Unschedulable", SCHEDULER), EndReason.UNSCHEDULABLE, "0/5 nodes: 3 lack nvidia.com/gpu, 2 tainted (a: b)"),
+        (
+            placed("False", "Unschedulable", SCHEDULER),
+            EndReason.UNSCHEDULABLE, "0/5 nodes: 3 lack nvidia.com/gpu, 2 tainted (a: b)",
+        ),
         (placed("False", "SchedulingGated"), None, "it is held back until all of the job can start"),
         (waiting("ImagePullBackOff", "Back-off pulling\nmore"), EndReason.IMAGE_PULL, "ImagePullBackOff: Back-off pulling"),
         (
