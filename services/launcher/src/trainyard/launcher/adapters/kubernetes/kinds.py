@@ -40,6 +40,11 @@ KINDS = (
 _BY_NAME = {(kind.group_version, kind.name): kind for kind in KINDS}
 
 
+def kind_named(group_version: str, name: str) -> Kind:
+    """Raises KeyError for what the launcher never writes."""
+    return _BY_NAME[group_version, name]
+
+
 def kind_of(manifest: dict[str, Any]) -> Kind:
     """Raises KeyError for what the launcher never writes."""
-    return _BY_NAME[manifest["apiVersion"], manifest["kind"]]
+    return kind_named(manifest["apiVersion"], manifest["kind"])

@@ -12,6 +12,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import structlog
@@ -34,27 +35,31 @@ Told = Callable[[T | None, T | None], None]
 """Before and after; None where it was not, or is no more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    namespace: str | None = None
+    """None: all of them."""
+    selector: str = ""
+    """Of labels; empty: every object."""
+
+
+def _nobody(before: object, after: object) -> None:
+    del before, after
+
+
 class Gone(Exception):
     """The history from which the watch was to go on is no longer there."""
 
 
 class Informer(Generic[T]):
     def __init__(
-        self,
-        api: Api,
-        kind: Kind,
-        *,
-        clock: Clock,
-        namespace: str | None = None,
-        selector: str = "",
-        read: Callable[[Document], T],
-        told: Told[T] = lambda before, after: None,
+        self, api: Api, kind: Kind, scope: Scope, clock: Clock, read: Callable[[Document], T], told: Told[T] = _nobody
     ) -> None:
         """`read`: what of an object is worth keeping; `told` hears of every change, after it can be seen here."""
         self._api = api
         self._kind = kind
-        self._path = kind.path(namespace)
-        self._query = {"labelSelector": selector} if selector else {}
+        self._path = kind.path(scope.namespace)
+        self._query = {"labelSelector": scope.selector} if scope.selector else {}
         self._read = read
         self._told = told
         self._clock = clock
@@ -66,6 +71,12 @@ class Informer(Generic[T]):
         """Monotonic seconds of the last whole list; None: nothing is known yet."""
         self.fault: str | None = None
         """Why what is known may be old; None: it is being watched."""
+        self._blind_since: float | None = None
+
+    @property
+    def blind_for(self) -> float:
+        """Seconds for which nothing could be seen."""
+        return self._clock.monotonic() - self._blind_since if self._blind_since is not None else 0.0
 
     @property
     def synced(self) -> bool:
@@ -83,12 +94,11 @@ class Informer(Generic[T]):
             try:
                 if self._version is None or self._clock.monotonic() - (self.listed_at or 0.0) > RELIST:
                     self._version = await self._list()
-                    self._well()
                 await self._watch()
-                self._well()
             except Gone:
                 log.info("the history of a watch has expired; listing again", kind=self._kind.name)
                 self._version = None
+                await asyncio.sleep(BACKOFF[0])
             except Unavailable as error:  # what came until now counts: the watch goes on from there
                 await self._after(str(error), error.delay)
             except Refused as error:
@@ -96,12 +106,14 @@ class Informer(Generic[T]):
                 await self._after(f"{error} ({error.status} {error.reason})", 0.0)
 
     def _well(self) -> None:
-        self._faults, self.fault = 0, None
+        self._faults, self.fault, self._blind_since = 0, None, None
 
     async def _after(self, fault: str, at_least: float) -> None:
         delay = max(at_least, BACKOFF[min(self._faults, len(BACKOFF) - 1)])
         self._faults += 1
         self.fault = fault
+        if self._blind_since is None:
+            self._blind_since = self._clock.monotonic()
         log.warning("cannot watch; trying again", kind=self._kind.name, fault=fault, delay=delay)
         await asyncio.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311 - spreads tries, keeps nothing secret
 
@@ -142,6 +154,7 @@ class Informer(Generic[T]):
         }
         try:
             async with self._api.stream(self._path, query, seconds + SILENCE) as lines:
+                self._well()
                 async for line in lines:
                     self._version = self._take(line)
         except Refused as error:

@@ -31,6 +31,7 @@ class Root:
 class Maker:
     """A Job, JobSet, Volcano Job or RayJob."""
 
+    group_version: str
     kind: str
     name: str
     namespace: str
@@ -58,11 +59,13 @@ def read_root(document: dict[str, Any]) -> Root:
     )
 
 
-def read_maker(document: dict[str, Any]) -> Maker:
+def read_maker(group_version: str, kind: str, document: dict[str, Any]) -> Maker:
+    """The kind is told beside the document: the items of a list do not bear it."""
     metadata, status = document["metadata"], document.get("status") or {}
     conditions = {item.get("type"): item for item in status.get("conditions") or () if isinstance(item, dict)}
     return Maker(
-        kind=document.get("kind", ""),
+        group_version=group_version,
+        kind=kind,
         name=metadata["name"],
         namespace=metadata.get("namespace", ""),
         uid=metadata["uid"],

@@ -9,6 +9,7 @@ Sources: kubernetes.io "Pod Lifecycle" and "Disruptions" (pod disruption conditi
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,6 +47,7 @@ _OF_CONTAINER = {
     "StartError": EndReason.START,
     "ContainerStatusUnknown": EndReason.NODE_LOST,
 }
+_PREFIX = re.compile(rb"\[(\d+)\] ?")
 _IMAGE = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _CONFIG = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
@@ -84,12 +86,23 @@ class Pod:
     pending: Pending | None = None
     ends: tuple[tuple[int, RankEnd], ...] = ()
     """Rank → its own end, where the runner could write it."""
+    ranks: range = range(1)
+    """The ranks of its processes."""
+
+    def rank_of(self, line: bytes) -> tuple[int, bytes]:
+        """Whose line it is, and the line without that mark: the runner of several processes writes `[3] text`."""
+        if len(self.ranks) > 1:
+            found = _PREFIX.match(line)
+            if found is not None and int(found[1]) in self.ranks:
+                return int(found[1]), line[found.end() :]
+        return self.ranks[0], line
 
 
 def read(document: dict[str, Any]) -> Pod:
     """Never raises for a pod that bears our labels: what is missing is not known yet."""
     metadata, status = document["metadata"], document.get("status") or {}
-    marks = metadata.get("labels") or {}
+    marks, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    index = _number(marks.get(labels.INDEX) or notes.get(labels.INDEX), 0)
     conditions = {item["type"]: item for item in status.get("conditions") or ()}
     main = _state(status.get("containerStatuses"), labels.CONTAINER)
     ended = main.get("terminated")
@@ -106,7 +119,7 @@ def read(document: dict[str, Any]) -> Pod:
         job_id=marks.get(labels.JOB, ""),
         attempt=_number(marks.get(labels.ATTEMPT), 0),
         role=marks.get(labels.ROLE, ""),
-        index=_number(marks.get(labels.INDEX) or (metadata.get("annotations") or {}).get(labels.INDEX), 0),
+        index=index,
         node=(document.get("spec") or {}).get("nodeName", ""),
         created=seconds(metadata.get("creationTimestamp")),
         deleting_since=seconds(metadata["deletionTimestamp"]) if metadata.get("deletionTimestamp") else None,
@@ -119,6 +132,7 @@ def read(document: dict[str, Any]) -> Pod:
         ended_at=seconds((ended or {}).get("finishedAt")) or _changed(conditions.get("DisruptionTarget")),
         pending=None if over or "running" in main else _pending(document, status, conditions, main),
         ends=_ends((ended or {}).get("message")),
+        ranks=_ranks(notes.get(labels.RANKS), index),
     )
 
 
@@ -202,6 +216,13 @@ def _changed(condition: dict[str, Any] | None) -> float:
 def seconds(time: str | None) -> float:
     """RFC 3339 → Unix seconds; 0 for nothing."""
     return datetime.fromisoformat(time).timestamp() if time else 0.0
+
+
+def _ranks(text: str | None, index: int) -> range:
+    first, _, processes = (text or "0/1").partition("/")
+    count = max(1, _number(processes, 1))
+    begin = _number(first, 0) + index * count
+    return range(begin, begin + count)
 
 
 def _number(text: str | None, otherwise: int) -> int:

@@ -32,8 +32,10 @@ class Attempt:
     """The last that was seen of pods that are no more."""
     stopped: Stopped | None = None
     """Set while we are ending it."""
+    begun: bool = True
+    """Everything that makes pods has been made."""
     expected: bool = True
-    """Whoever makes the pods is still there and has not given up."""
+    """What makes the pods is still there and has not given up."""
     waits: Pending | None = None
     """Why no pods are made at all: a queue, a quota."""
 
@@ -66,8 +68,10 @@ def _rank(place: Place, attempt: Attempt, now: float) -> RankSeen:
     elif lost is not None or not attempt.expected:
         message = "its pod is gone and nobody recorded how it ended"
         seen = RankSeen(place.rank, Phase.VANISHED, message=message, ended_at=now)
-    else:
+    elif attempt.begun:
         seen = RankSeen(place.rank, Phase.STARTING, pending=attempt.waits)
+    else:
+        seen = RankSeen(place.rank, Phase.ABSENT, pending=attempt.waits)
     return seen if stopped is None else _ended_by_us(seen, stopped.why, absent=pod is None and lost is None)
 
 
