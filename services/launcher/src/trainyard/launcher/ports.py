@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,20 @@ class Backend(Protocol):
 
     def forget(self, job: Job) -> None:
         """The job has ended: what was kept in memory for it may go."""
+        ...
+
+    def on_change(self, told: Callable[[str], None]) -> None:
+        """`told` hears the id of a job of which there is something new to see, where the backend knows."""
+        ...
+
+
+class Share(Protocol):
+    """Which jobs are this launcher's, where several share the work."""
+
+    def owns(self, job_id: str) -> bool: ...
+
+    def on_change(self, told: Callable[[], None]) -> None:
+        """`told` hears that jobs may have come or gone."""
         ...
 
 

@@ -21,7 +21,7 @@ from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.core.admission import Admission, Need, need_of
 from trainyard.launcher.core.decide import pending_fault
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.ports import ActiveSet, Backend, Images
+from trainyard.launcher.ports import ActiveSet, Backend, Images, Share
 from trainyard.launcher.shepherd import Shepherd
 
 log = structlog.get_logger()
@@ -47,16 +47,23 @@ class Reconciler:
         images: Images,
         admission: Admission,
         clock: Clock,
+        need: Callable[[Job], Need] = lambda job: need_of(job.spec, job.resolution),
+        share: Share | None = None,
     ) -> None:
+        """`need`: what admission counts for a job; `share`: which jobs are this launcher's, None: all."""
         self._log = log
         self._active = active
         self._backends = backends
         self._images = images
         self._admission = admission
         self._clock = clock
+        self._needed = need
+        self._share = share
         self._room = asyncio.Semaphore(APPENDS)
         self._jobs: dict[str, Job] = {}
         self._shepherds: dict[str, Shepherd] = {}
+        self._tending: dict[str, asyncio.Task[None]] = {}
+        """Job → what its shepherd does."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._preparing: set[str] = set()
         self._failing: set[str] = set()
@@ -72,6 +79,10 @@ class Reconciler:
         log."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            for backend in self._backends.values():
+                backend.on_change(self._wake)
+            if self._share is not None:
+                self._share.on_change(self._reshare)
             group.create_task(self._follow())
             group.create_task(self._watch_deadlines())
 
@@ -109,7 +120,7 @@ class Reconciler:
             self._ended.discard(job.job_id)
             self._forget(job.job_id)
             return
-        if job.job_id in self._ended:
+        if job.job_id in self._ended or not self._ours(job.job_id):
             return
         self._jobs[job.job_id] = job
         if shepherd is not None:
@@ -124,6 +135,32 @@ class Reconciler:
             self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
+
+    def _ours(self, job_id: str) -> bool:
+        return self._share is None or self._share.owns(job_id)
+
+    def _wake(self, job_id: str) -> None:
+        """The backend sees something new of a job."""
+        shepherd = self._shepherds.get(job_id)
+        if shepherd is not None:
+            shepherd.wake.set()
+
+    def _reshare(self) -> None:
+        """Jobs that are another launcher's now are left to it; those that are ours now are taken up where they stand.
+
+        For a moment two may tend one job: what they do to it is the same, and the log takes only one of two events."""
+        if not self.caught_up:
+            return
+        for job_id in [job_id for job_id in self._jobs if not self._ours(job_id)]:
+            task = self._tending.pop(job_id, None)
+            if task is not None:
+                task.cancel()
+            self._shepherds.pop(job_id, None)
+            self._forget(job_id)
+        for job in self._active.all().values():
+            if job.job_id not in self._jobs and not job.head.terminal:
+                self._touch(job)
+        self._admit()
 
     def _prepare(self, job: Job) -> None:
         """Into the queue, once its image is there."""
@@ -214,7 +251,7 @@ class Reconciler:
         shepherd = self._writer(job)
         shepherd.devices = self._admission.devices_of(job.job_id)
         self._shepherds[job.job_id] = shepherd
-        self._spawn(self._run, shepherd)
+        self._tending[job.job_id] = self._spawn(self._run, shepherd)
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
@@ -228,6 +265,7 @@ class Reconciler:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 60.0)
         self._shepherds.pop(job_id, None)
+        self._tending.pop(job_id, None)
         if job_id in self._jobs:
             self._ended.add(job_id)
         shepherd.backend.forget(shepherd.job)
@@ -269,12 +307,15 @@ class Reconciler:
         return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
 
     def _need(self, job: Job) -> Need:
-        return Need(0, 0) if job.image == "noop" else need_of(job.spec, job.resolution)
+        return Need(0, 0) if job.image == "noop" else self._needed(job)
 
-    def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+    def _spawn(
+        self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs
+    ) -> asyncio.Task[None]:
         task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:

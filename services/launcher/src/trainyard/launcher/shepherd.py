@@ -74,7 +74,7 @@ class Shepherd:
 
     async def _turn(self, progress: Progress, age: float) -> None:
         if self.job.head.state is State.RESTARTING:
-            await self._wait(restart_delay(self.job))
+            await self._rest(restart_delay(self.job))
         ranks = self.backend.look(self.job) if self.job.head.state in _WITH_RANKS else ()
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
         decision = decide(self._sight(ranks, progress))
@@ -182,6 +182,12 @@ class Shepherd:
     async def _after(self, error: Exception, seconds: float) -> None:
         log.warning("a job has to wait", job_id=self.job.job_id, error=str(error))
         await self._wait(seconds)
+
+    async def _rest(self, seconds: float) -> None:
+        """All of it, unless the log moves the job."""
+        until, seq = self.clock.monotonic() + seconds, self.job.head.seq
+        while (left := until - self.clock.monotonic()) > 0 and self.job.head.seq == seq:
+            await self._wait(left)
 
     async def _wait(self, seconds: float) -> None:
         if seconds <= 0:

@@ -13,6 +13,9 @@ from trainyard.matrix.core.hardware import Hardware, Inventory
 
 log = structlog.get_logger()
 
+_DRIVER = "nvidia.com/cuda.driver-version.full"
+"""Set by NVIDIA's GPU feature discovery."""
+
 
 class BucketNodes:
     """Implements ports.Nodes."""
@@ -40,7 +43,7 @@ class BucketNodes:
         if self._made is None or now > self._until:
             living = [node for node in self._known.values() if not node.expired(now)]
             self._until = min((node.expires_at for node in living if node.expires_at is not None), default=float("inf"))
-            self._made = Inventory.of([sort for node in living for sort in _sorts(node)], self._hardware)
+            self._made = Inventory.of([sort for node in living for sort in sorts(node, self._hardware)], self._hardware)
         return self._made
 
     def _learn(self, changes: Changes) -> None:
@@ -74,11 +77,17 @@ def _alike(before: Node, after: Node) -> bool:
     return before.model_copy(update={"expires_at": after.expires_at}) == after
 
 
-def _sorts(node: Node) -> list[hardware.Node]:
-    """One entry for each product on the node."""
+def sorts(node: Node, known: Hardware) -> list[hardware.Node]:
+    """One entry for each product on the node; one without a product for a resource that no label explains."""
     found = [
         hardware.Node(node.name, group.product, group.count, group.driver, node.machine)
         for group in node.accelerators
         if group.count
     ]
+    for resource, count in node.resources.items():
+        vendor = known.vendor_of_resource(resource)
+        if vendor is not None and count:
+            product = node.labels.get(vendor.label, "") if vendor.label else ""
+            driver = node.labels.get(_DRIVER) if vendor.stack == "cuda" else None
+            found.append(hardware.Node(node.name, product, int(count), driver, node.machine))
     return found or [hardware.Node(node.name, "", 0, None, node.machine)]
