@@ -15,6 +15,8 @@ STOPPED = "trainyard.dev/stopped"
 """An annotation on the root of an attempt: why the launcher is ending it."""
 ENDED = "trainyard.dev/ended"
 """An annotation on the root: Unix seconds since which it may be cleared away."""
+KEEP = "trainyard.dev/keep"
+"""An annotation on the root: for how many seconds it stays after that."""
 CONTAINER = "job"
 """The container that decides."""
 

@@ -14,6 +14,8 @@ from trainyard.launcher.core.cluster.pods import seconds
 from trainyard.launcher.core.cluster.stopping import Stopped, parse
 from trainyard.launcher.core.observation import Pending
 
+KEEP = 3600.0  # seconds, where the job does not say
+
 
 @dataclass(frozen=True, slots=True)
 class Root:
@@ -25,6 +27,8 @@ class Root:
     stopped: Stopped | None
     ended_at: float | None
     """Unix seconds since which the attempt is over and its logs are stored."""
+    keep: float
+    """Seconds that it stays after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def read_root(document: dict[str, Any]) -> Root:
         job_id=_mark(metadata, labels.JOB),
         attempt=int(_mark(metadata, labels.ATTEMPT) or 0),
         stopped=parse(notes.get(labels.STOPPED)),
-        ended_at=float(notes[labels.ENDED]) if labels.ENDED in notes else None,
+        ended_at=_seconds(notes.get(labels.ENDED)),
+        keep=_seconds(notes.get(labels.KEEP)) or KEEP,
     )
 
 
@@ -75,6 +80,13 @@ def read_maker(group_version: str, kind: str, document: dict[str, Any]) -> Maker
         waits=_waits(document, conditions),
         deleting="deletionTimestamp" in metadata,
     )
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
 
 
 def _waits(document: dict[str, Any], conditions: dict[Any, dict[str, Any]]) -> Pending | None:

@@ -1,0 +1,134 @@
+"""The backend for Kubernetes: an attempt is a few objects; their controllers make the pods, the scheduler places them.
+
+Everything that is written has a name that follows from job and attempt, and is applied, not created: a launcher that was
+killed at any line, or two of them at once, make one set of objects. Everything that is asked is answered from the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from trainyard.common.clock import Clock
+from trainyard.common.errors import Unavailable
+from trainyard.common.lifecycle.states import EndReason, State
+from trainyard.common.logs.reader import LogStore
+from trainyard.launcher.adapters.kubernetes import kinds
+from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Refused
+from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
+from trainyard.launcher.adapters.kubernetes.logs import PodLogs
+from trainyard.launcher.core.cluster import labels, stopping
+from trainyard.launcher.core.cluster.seeing import see
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.manifests import Cluster, build, owned
+from trainyard.launcher.core.observation import Pending, RankSeen
+from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.ports import Report
+
+log = structlog.get_logger()
+
+QUOTA_DELAY = 15.0  # seconds until a namespace without room is asked again
+LOGS_WAIT = 30.0  # seconds that a stop waits for the logs of pods that have ended already
+
+
+@dataclass(slots=True)
+class KubernetesBackend:
+    """Implements ports.Backend."""
+
+    api: Api
+    cache: ClusterCache
+    logs: PodLogs
+    store: LogStore
+    cluster: Cluster
+    clock: Clock
+    node: str = ""
+    """A job has no node of its own here; each rank has one."""
+    name: str = "kubernetes"
+    instant: bool = False
+    poll: tuple[float, float] = (1.0, 5.0)
+    """What is new wakes a job at once; this is for what only time brings."""
+
+    _made: set[Key] = field(default_factory=set)
+    """Attempts of which this launcher has made everything."""
+    _stopping: dict[Key, float] = field(default_factory=dict)
+    """When it began to end them (monotonic seconds)."""
+
+    async def start(self, job: Job, interpreter: Interpreter) -> None:
+        del interpreter  # the container's own
+        key = (job.job_id, job.attempt)
+        made = build(job, self.cluster)
+        try:
+            root = await self.api.apply(made.root)
+            for manifest in owned(made, root["metadata"]["uid"]):
+                await self.api.apply(manifest)
+        except Refused as error:
+            raise self._refusal(key, error) from error
+        self.cache.waits.pop(key, None)
+        self._made.add(key)
+
+    def look(self, job: Job) -> Sequence[RankSeen]:
+        key = (job.job_id, job.attempt)
+        attempt = self.cache.attempt(*key)
+        if attempt is None:
+            return []
+        # After a restart of the launcher nobody knows whether all was made; applying it again finds out.
+        begun = key in self._made if job.head.state is State.STARTING else bool(self.cache.makers(*key))
+        begun = begun or attempt.stopped is not None
+        return see(job, replace(attempt, begun=begun), self.clock.now().timestamp())
+
+    async def stop(self, job: Job, why: str) -> None:
+        key = (job.job_id, job.attempt)
+        root = self.cache.root(*key)
+        if root is None:
+            return
+        try:
+            if root.stopped is None:
+                note = {labels.STOPPED: stopping.dump(why, self.look(job))}
+                await self._note(root.namespace, root.name, note)
+                return  # the cache has to show it before anything is taken away
+            if not self._may_take_away(key):
+                return
+            for maker in self.cache.makers(*key):
+                if not maker.deleting:
+                    await self.api.delete(
+                        kinds.kind_named(maker.group_version, maker.kind), maker.namespace, maker.name, maker.uid
+                    )
+        except Refused as error:
+            raise Unavailable(f"attempt {job.attempt} of {job.job_id} cannot be ended: {error}", QUOTA_DELAY) from error
+
+    def outputs(self, job: Job) -> str | None:
+        return self.cluster.outputs(job)
+
+    def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
+        return self.store.last_lines(job.job_id, job.attempt, rank, count)
+
+    def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
+        return self.logs.reports(job.job_id, job.attempt, rank, after)
+
+    def forget(self, job: Job) -> None:
+        self._made = {key for key in self._made if key[0] != job.job_id}
+        self._stopping = {key: since for key, since in self._stopping.items() if key[0] != job.job_id}
+        self.logs.forget(job.job_id)
+
+    def on_change(self, told: Callable[[str], None]) -> None:
+        self.cache.changed = told
+
+    async def _note(self, namespace: str, name: str, notes: dict[str, str]) -> None:
+        path = kinds.CONFIG_MAP.path(namespace, name)
+        await self.api.call("PATCH", path, None, {"metadata": {"annotations": notes}}, MERGE)
+
+    def _may_take_away(self, key: Key) -> bool:
+        """With the pods go the logs that are not here yet."""
+        since = self._stopping.setdefault(key, self.clock.monotonic())
+        over = [pod.uid for pod in self.cache.pods(*key) if pod.over]
+        return self.logs.stored(over) or self.clock.monotonic() - since > LOGS_WAIT
+
+    def _refusal(self, key: Key, error: Refused) -> Exception:
+        if error.status == 403 and "exceeded quota" in str(error):
+            now = self.clock.now().timestamp()
+            known = self.cache.waits.get(key)
+            self.cache.waits[key] = Pending(EndReason.QUOTA, str(error), known.since if known else now)
+            return Unavailable(f"the namespace has no room: {error}", QUOTA_DELAY)
+        return error
