@@ -36,6 +36,8 @@ class Settings:
     """None: the cluster that this runs in."""
     namespace: str = "default"
     """Where jobs run that name none, and where the launchers' leases are."""
+    output_claim: str | None = None
+    """A ReadWriteMany claim for what jobs write; None: that ends with the pods."""
     member: str = ""
     """This launcher's name among those that share a cluster."""
     visible: str | None = None
@@ -58,6 +60,7 @@ class Settings:
             backend=_backend(env),
             kubeconfig=env.get("TRAINYARD_KUBECONFIG") or env.get("KUBECONFIG") or None,
             namespace=env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default",
+            output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
             member=_member(env),
         )
 

@@ -50,8 +50,12 @@ class PodLogs:
         self._reports: dict[tuple[str, int, int], Report] = {}
         """Job, attempt and rank → the newest."""
 
-    def see(self, pod: Pod) -> None:
-        """A pod that runs or has run is followed from now on."""
+    def hear(self, pod: Pod, gone: bool) -> None:
+        """A pod that runs or has run is followed from now on. `gone`: what was not read by now never will be."""
+        if gone:
+            if pod.uid in self._over:
+                self._over[pod.uid].set()
+            return
         if not (pod.running or pod.over) or not pod.job_id:
             return
         if pod.uid not in self._tasks and pod.uid not in self._stored:
@@ -59,11 +63,6 @@ class PodLogs:
             self._jobs.setdefault(pod.job_id, set()).add(pod.uid)
             self._tasks[pod.uid] = asyncio.create_task(self._follow(pod), name=f"log of {pod.name}")
         if pod.over and pod.uid in self._over:
-            self._over[pod.uid].set()
-
-    def gone(self, pod: Pod) -> None:
-        """The pod is no more: what was not read by now never will be."""
-        if pod.uid in self._over:
             self._over[pod.uid].set()
 
     def stored(self, pods: Iterable[str]) -> bool:
