@@ -58,6 +58,12 @@ class Launcher:
         return None if self._reconciler.caught_up else "the active jobs are still being read from the log"
 
     async def close(self) -> None:
+        for leave in self._parts.leave:
+            await leave()
+        await self.die()
+
+    async def die(self) -> None:
+        """Without a word to others, as after a kill: only what this process holds is let go."""
         for close in self._parts.close:
             await close()
         self._store.close()

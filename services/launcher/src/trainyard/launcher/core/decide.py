@@ -53,6 +53,7 @@ PENDING_LIMITS = {
     EndReason.UNSCHEDULABLE: None,
 }
 """Seconds that a rank may fail to begin for a reason, while its job holds what it has; None: for as long as the job waits."""
+QUIET = 5.0  # seconds that a rank may take to begin before anybody is told what it waits for
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
 LONGEST_LINE = 500  # characters of a log line in an event
 _OURS = {
@@ -162,7 +163,9 @@ def _pending(sight: Sight) -> Decision:
         if pending is not None and longest is not None and sight.now - pending.since > longest:
             return Stop(f"{pending.reason}: rank {rank.rank} could not start: {pending.message}")
     worst = next((rank.pending for rank in sorted(waiting, key=_worst) if rank.pending is not None), None)
-    if worst is not None and worst.message != sight.told:
+    if worst is None or worst.message == sight.told:
+        return Wait()
+    if worst.reason is not None or sight.now - worst.since > QUIET:
         return Append(
             events.JobPending(job_id=job.job_id, attempt=job.attempt, message=worst.message, reason=worst.reason)
         )

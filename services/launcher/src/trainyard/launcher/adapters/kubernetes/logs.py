@@ -100,8 +100,9 @@ class PodLogs:
                         if ended:
                             break
                     except Refused as error:
-                        if error.status == 404 or ended:
+                        if error.status == 404 or (ended and tries):
                             break
+                        log.info("a log is not given", pod=pod.name, fault=str(error))
                     except Unavailable as error:
                         log.info("a log is taken up again", pod=pod.name, fault=str(error))
                     tries = 0 if cursor.count > before else tries + 1

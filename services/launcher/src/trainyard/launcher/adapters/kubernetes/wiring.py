@@ -43,5 +43,6 @@ async def parts(settings: Settings, bucket: KeyValue, clock: Clock, progress: Pr
         lambda _: Need(0, 0),
         members,
         work=[cache.run, members.run, nodes.run, lambda: sweeper.run(progress.caught_up)],
-        close=[members.leave, logs.close, api.close],
+        leave=[members.leave],
+        close=[logs.close, api.close],
     )
