@@ -143,7 +143,7 @@ def _collect_pod(cluster: Cluster, key: Key) -> float | None:
     gone = bool(node) and cluster.store.get("/nodes", "", node) is None
     if not gone:
         return None
-    if not is_deleting(pod) and cluster.clock.now() - cluster.gone_since(node) < _NODE_GONE_SECONDS:
+    if cluster.clock.now() - cluster.gone_since(node) < _NODE_GONE_SECONDS:
         return _NODE_GONE_SECONDS / 4
     resource = cluster.registry.named("pods")
     if status_of(pod).get("phase") not in {"Succeeded", "Failed"}:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainyard.cluster_double.core.objects import Json, stamp
-from trainyard.cluster_double.core.patches.fieldsets import Path, element_of, leaves, printed
+from trainyard.cluster_double.core.patches.fieldsets import Fields, Path, element_of, leaves, printed
 from trainyard.cluster_double.core.patches.ownership import Manager, managers_of, with_managers
 from trainyard.cluster_double.core.schema.shape import Kind, Shape
 
@@ -58,9 +58,7 @@ def apply(live: Json | None, wanted: Json, shape: Shape, who: str, *, force: boo
     before = next((manager for manager in managers if manager.same_as(mine)), None)
     if before is not None:
         held = frozenset().union(*(manager.fields for manager in others))
-        for path in sorted(before.fields - mine.fields, key=len, reverse=True):
-            if not any(other[: len(path)] == path for other in held | mine.fields):
-                result = _without(result, path, shape)
+        result = _dropped(result, before.fields - mine.fields, held | mine.fields, shape)
         if before.fields == mine.fields:
             mine = replace(mine, time=before.time)
     return with_managers(result, [*others, mine])
@@ -82,6 +80,17 @@ def _merge_list(live: list[Any], wanted: list[Any], shape: Shape) -> list[Any]:
     merged = {name: _merge(old[name], entry, item) if name in old else entry for name, entry in new.items()}
     kept = [merged.pop(name, entry) for name, entry in old.items()]
     return [*kept, *merged.values()]
+
+
+def _dropped(value: Json, paths: Fields, kept: Fields, shape: Shape) -> Json:
+    """Without what only this manager wanted and wants no more. An item of a list goes before its parts are looked for."""
+    result, gone = value, set[Path]()
+    for path in sorted(paths, key=len):
+        inside = any(path[: len(whole)] == whole for whole in gone)
+        if not inside and not any(other[: len(path)] == path for other in kept):
+            result = _without(result, path, shape)
+            gone.add(path)
+    return result
 
 
 def _without(value: Any, path: Path, shape: Shape) -> Any:
