@@ -30,6 +30,7 @@ _SCALARS = {
     "bool": BOOLEAN,
     "datetime": STRING,
     "bytearray": STRING,
+    "bytes": STRING,  # base64 on the wire
     "object": ANY,
 }
 _MODELS = {("", "Event"): "CoreV1Event", ("", "Endpoints"): "V1Endpoints"}
