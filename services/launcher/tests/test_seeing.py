@@ -69,6 +69,14 @@ def test_12_a_node_that_never_ends_its_pod_is_given_up(job: Any) -> None:
     assert (rank.why(), rank.message) == (EndReason.NODE_LOST, "node n0 does not end it any more")
 
 
+def test_a_pod_that_somebody_deletes_is_no_failure_of_the_job(job: Any) -> None:
+    gone = pod(over=True, code=143, signal=15, deleting_since=NOW)
+    rank = seen(job(), Attempt({("worker", 0): gone}))[0]
+    assert (rank.why(), rank.taken) == (EndReason.EVICTED, True)
+    failed = seen(job(), Attempt({("worker", 0): pod(over=True, code=1, deleting_since=NOW)}))[0]
+    assert (failed.why(), failed.taken) == (EndReason.ERROR, False)
+
+
 def test_who_was_to_blame_outlives_the_pods(job: Any) -> None:
     """A launcher that was killed between the stop and the end of the attempt finds the culprit in the note."""
     spec = job(replicas=3)

@@ -80,6 +80,7 @@ class Logs:
     async def stop(self) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+            await asyncio.sleep(0.1)  # TLS says goodbye in both directions
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         names = request.match_info

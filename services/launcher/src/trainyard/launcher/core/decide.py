@@ -284,8 +284,8 @@ def _cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
     return EndReason.SIGNAL, "its processes were ended from outside", None
 
 
-def _blame(rank: RankSeen) -> tuple[bool, float]:
-    return BUDGET_OF[rank.why()] is not Budget.INFRASTRUCTURE, rank.ended_at
+def _blame(rank: RankSeen) -> tuple[bool, bool, float]:
+    return rank.taken, BUDGET_OF[rank.why()] is not Budget.INFRASTRUCTURE, rank.ended_at
 
 
 def _sentence(rank: RankSeen, tail: Tail) -> str:

@@ -44,6 +44,8 @@ class RankSeen:
     """We had asked it to end; how it ended says nothing about the job."""
     stopped_for: str = ""
     """What we had asked it for."""
+    taken: bool = False
+    """Somebody else ended it, which may be what another rank's failure brought about: that rank is to blame first."""
     max_rss: int | None = None
     cpu_seconds: float | None = None
     node: str = ""

@@ -19,6 +19,7 @@ from trainyard.launcher.core.plan import places
 
 Replica = tuple[str, int]
 """Role and index within it."""
+_KILLS = frozenset({9, 15})
 GRACE = 60.0  # seconds beyond its own grace after which a pod that does not go away is given up with its node
 
 
@@ -52,7 +53,15 @@ def newest(pods: Iterable[Pod]) -> dict[Replica, Pod]:
 
 def see(job: Job, attempt: Attempt, now: float) -> Sequence[RankSeen]:
     """Every rank, in order."""
-    return [_rank(place, attempt, now) for place, _ in places(job.spec)]
+    ranks = [_rank(place, attempt, now) for place, _ in places(job.spec)]
+    if any(rank.failed and not rank.taken for rank in ranks):
+        return [_followed(rank) if rank.taken else rank for rank in ranks]
+    return ranks
+
+
+def _followed(rank: RankSeen) -> RankSeen:
+    """A controller ends its other pods once one of them has failed, as we would have done ourselves."""
+    return replace(rank, reason=None, message="", stopped=True, stopped_for="another rank has failed")
 
 
 def _rank(place: Place, attempt: Attempt, now: float) -> RankSeen:
@@ -84,6 +93,10 @@ def _ended_by_us(seen: RankSeen, why: str, *, absent: bool) -> RankSeen:
     return replace(seen, phase=Phase.ENDED, reason=None, message="", stopped=True, stopped_for=why)
 
 
+def _was_killed(end: RankEnd) -> bool:
+    return end.signal in _KILLS or (end.signal is None and end.code is None)
+
+
 def _of(rank: int, pod: Pod, now: float) -> RankSeen:
     abandoned = pod.deleting_since is not None and now > pod.deleting_since + GRACE
     if not (pod.over or abandoned):
@@ -95,6 +108,9 @@ def _of(rank: int, pod: Pod, now: float) -> RankSeen:
         reason = EndReason.OOM
     if reason is None and not pod.over:
         reason, message = EndReason.NODE_LOST, f"node {pod.node} does not end it any more"
+    taken = pod.deleting_since is not None and reason is None and _was_killed(end)
+    if taken:
+        reason, message = EndReason.EVICTED, "its pod was deleted by somebody else than the launcher"
     return RankSeen(
         rank,
         Phase.ENDED,
@@ -103,6 +119,7 @@ def _of(rank: int, pod: Pod, now: float) -> RankSeen:
         reason=reason,
         message=message,
         ended_at=pod.ended_at or now,
+        taken=taken,
         max_rss=end.max_rss,
         cpu_seconds=end.cpu_seconds,
         node=pod.node,
