@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest_asyncio
 
 from trainyard.cluster_double.kubelet.kubelet import ScriptedKubelet
@@ -96,7 +98,63 @@ class ClusterWorld:
 
         return await eventually(look, within=within)
 
+    async def seen(self, job: str, kind: str, within: float = 30) -> Any:
+        """The first event of a kind in the job's history."""
 
+        async def look() -> Any:
+            told = [item.event async for item in self.bus.history("job", job) if item.event.kind == kind]
+            return told[0] if told else None
+
+        return await eventually(look, within=within)
+
+    # What follows looks at the cluster and meddles with it, as an administrator would.
+
+    def call(self, method: str, path: str, body: Any = None, content: str = "application/json") -> Any:
+        answer = httpx.request(
+            method,
+            f"{self.double.url}{path}",
+            content=json.dumps(body) if body is not None else None,
+            headers={"Content-Type": content},
+        )
+        answer.raise_for_status()
+        return answer.json()
+
+    def items(self, path: str, job: str) -> list[Any]:
+        return self.call("GET", f"{path}?labelSelector=trainyard.dev/job%3D{job}")["items"]
+
+    def pods(self, job: str) -> list[str]:
+        return [pod["metadata"]["name"] for pod in self.items(PODS, job) if "deletionTimestamp" not in pod["metadata"]]
+
+    def nodes(self, job: str) -> set[str]:
+        return {pod["spec"]["nodeName"] for pod in self.items(PODS, job)}
+
+    def objects(self, job: str) -> list[tuple[str, str]]:
+        kinds = {"Job": JOBS, "ConfigMap": f"{CORE}/configmaps", "Service": f"{CORE}/services", "Pod": PODS}
+        return [(kind, item["metadata"]["name"]) for kind, path in kinds.items() for item in self.items(path, job)]
+
+    def disrupt(self, job: str, reason: str) -> None:
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": "",
+                     "lastTransitionTime": "2026-12-01T10:00:00Z"}  # fmt: skip
+        for pod in self.pods(job):
+            patch = {"status": {"conditions": [condition]}}
+            self.call("PATCH", f"{PODS}/{pod}/status", patch, "application/strategic-merge-patch+json")
+
+    def delete_pods(self, job: str) -> None:
+        for pod in self.pods(job):
+            self.call("DELETE", f"{PODS}/{pod}")
+
+    def delete_makers(self, job: str) -> None:
+        for item in self.items(JOBS, job):
+            self.call("DELETE", f"{JOBS}/{item['metadata']['name']}?propagationPolicy=Background")
+
+    def apply(self, document: Any) -> None:
+        path = {"ResourceQuota": f"{CORE}/resourcequotas"}[document["kind"]]
+        self.call("POST", path, document)
+
+
+CORE = f"/api/v1/namespaces/{NAMESPACE}"
+PODS = f"{CORE}/pods"
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 NODES = [NodeSpec("n0"), NodeSpec("n1")]
 
 

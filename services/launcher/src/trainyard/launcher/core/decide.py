@@ -126,7 +126,7 @@ def _starting(sight: Sight) -> Decision:
     if any(rank.reason is EndReason.START or rank.stopped_for for rank in sight.ranks):
         return _failing(sight)
     if any(rank.phase is Phase.ABSENT for rank in sight.ranks):
-        return Start()
+        return _news(sight) or Start()
     if any(rank.phase is Phase.STARTING for rank in sight.ranks):
         return _pending(sight)
     where = dict(zip((rank.rank for rank in sight.ranks), places(sight.job.spec), strict=True))
@@ -162,14 +162,16 @@ def _pending(sight: Sight) -> Decision:
         longest = PENDING_LIMITS.get(pending.reason) if pending is not None and pending.reason is not None else None
         if pending is not None and longest is not None and sight.now - pending.since > longest:
             return Stop(f"{pending.reason}: rank {rank.rank} could not start: {pending.message}")
-    worst = next((rank.pending for rank in sorted(waiting, key=_worst) if rank.pending is not None), None)
-    if worst is None or worst.message == sight.told:
-        return Wait()
-    if worst.reason is not None or sight.now - worst.since > QUIET:
-        return Append(
-            events.JobPending(job_id=job.job_id, attempt=job.attempt, message=worst.message, reason=worst.reason)
-        )
-    return Wait()
+    return _news(sight) or Wait()
+
+
+def _news(sight: Sight) -> Append | None:
+    """Why it does not run yet, where the log was told otherwise."""
+    job = sight.job
+    worst = next((rank.pending for rank in sorted(sight.ranks, key=_worst) if rank.pending is not None), None)
+    if worst is None or worst.message == sight.told or (worst.reason is None and sight.now - worst.since < QUIET):
+        return None
+    return Append(events.JobPending(job_id=job.job_id, attempt=job.attempt, message=worst.message, reason=worst.reason))
 
 
 def _worst(rank: RankSeen) -> tuple[bool, int]:

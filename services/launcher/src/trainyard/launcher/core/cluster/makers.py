@@ -60,7 +60,7 @@ def read_root(document: dict[str, Any]) -> Root:
         attempt=int(_mark(metadata, labels.ATTEMPT) or 0),
         stopped=parse(notes.get(labels.STOPPED)),
         ended_at=_seconds(notes.get(labels.ENDED)),
-        keep=_seconds(notes.get(labels.KEEP)) or KEEP,
+        keep=KEEP if (keep := _seconds(notes.get(labels.KEEP))) is None else keep,
     )
 
 
