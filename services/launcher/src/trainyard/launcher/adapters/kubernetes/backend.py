@@ -54,6 +54,8 @@ class KubernetesBackend:
     """Attempts of which this launcher has made everything."""
     _stopping: dict[Key, float] = field(default_factory=dict)
     """When it began to end them (monotonic seconds)."""
+    _deleted: dict[str, set[str]] = field(default_factory=dict)
+    """Job → UIDs that this launcher has deleted, whether or not the cache shows it yet."""
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         del interpreter  # the container's own
@@ -84,17 +86,20 @@ class KubernetesBackend:
         if root is None:
             return
         try:
+            if root.stopped is None and key in self._stopping:
+                return  # written, and not seen yet
             if root.stopped is None:
                 note = {labels.STOPPED: stopping.dump(why, self.look(job))}
                 await self._note(root.namespace, root.name, note)
+                self._stopping[key] = self.clock.monotonic()
                 return  # the cache has to show it before anything is taken away
             if not self._may_take_away(key):
                 return
             for maker in self.cache.makers(*key):
-                if not maker.deleting:
-                    await self.api.delete(
-                        kinds.kind_named(maker.group_version, maker.kind), maker.namespace, maker.name, maker.uid
-                    )
+                if not maker.deleting and maker.uid not in self._deleted.get(job.job_id, ()):
+                    kind = kinds.kind_named(maker.group_version, maker.kind)
+                    await self.api.delete(kind, maker.namespace, maker.name, maker.uid)
+                    self._deleted.setdefault(job.job_id, set()).add(maker.uid)
         except Refused as error:
             raise Unavailable(f"attempt {job.attempt} of {job.job_id} cannot be ended: {error}", QUOTA_DELAY) from error
 
@@ -110,6 +115,7 @@ class KubernetesBackend:
     def forget(self, job: Job) -> None:
         self._made = {key for key in self._made if key[0] != job.job_id}
         self._stopping = {key: since for key, since in self._stopping.items() if key[0] != job.job_id}
+        self._deleted.pop(job.job_id, None)
         self.logs.forget(job.job_id)
 
     def on_change(self, told: Callable[[str], None]) -> None:
