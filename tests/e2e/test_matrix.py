@@ -28,7 +28,7 @@ def write(folder: Path, accelerators: str, features: str = "") -> str:
 
 
 def test_an_explanation_of_what_fits(yard: YardProcess, tmp_path: Path) -> None:
-    done = yard.yard("matrix", "explain", write(tmp_path, "1(A100)"))
+    done = yard.yard("matrix", "explain", "--anywhere", write(tmp_path, "1(A100)"))
     assert done.returncode == 0, done.stderr
     assert "fits: pytorch-cu130-flash" in done.stdout
     assert "with flash-attention" in done.stdout
@@ -36,18 +36,33 @@ def test_an_explanation_of_what_fits(yard: YardProcess, tmp_path: Path) -> None:
 
 
 def test_an_explanation_of_what_does_not(yard: YardProcess, tmp_path: Path) -> None:
-    done = yard.yard("matrix", "explain", write(tmp_path, "1(V100)", "flash-attention"))
+    done = yard.yard("matrix", "explain", "--anywhere", write(tmp_path, "1(V100)", "flash-attention"))
     assert done.returncode == 4
     assert "v100 has compute capability 7.0" in done.stdout
     assert "write  framework: {name: pytorch, features: [sdpa]}" in done.stdout
-    told = json.loads(yard.yard("matrix", "explain", str(tmp_path), "--json").stdout)
+    told = json.loads(yard.yard("matrix", "explain", "--anywhere", str(tmp_path), "--json").stdout)
     assert told["nearest"][0] == 'resources: {accelerators: "1(a10, a100, h100)"}'
 
 
 def test_what_is_written_instead_fits(yard: YardProcess, tmp_path: Path) -> None:
     """The refusal's own words, pasted into the job file."""
-    assert yard.yard("matrix", "explain", write(tmp_path, '"1(a10, a100, h100)"', "flash-attention")).returncode == 0
-    assert yard.yard("matrix", "explain", write(tmp_path, "1(V100)", "sdpa")).returncode == 0
+    assert (
+        yard.yard(
+            "matrix", "explain", "--anywhere", write(tmp_path, '"1(a10, a100, h100)"', "flash-attention")
+        ).returncode
+        == 0
+    )
+    assert yard.yard("matrix", "explain", "--anywhere", write(tmp_path, "1(V100)", "sdpa")).returncode == 0
+
+
+def test_this_machine_is_in_the_inventory(yard: YardProcess, tmp_path: Path) -> None:
+    nodes = json.loads(yard.yard("nodes", "--json").stdout)["nodes"]
+    assert [(node["backend"], node["cpu"] > 0, node["memory"] > 0) for node in nodes] == [("local", True, True)]
+    assert nodes[0]["name"] in yard.yard("nodes").stdout
+    done = yard.yard("matrix", "explain", write(tmp_path, '"1(npu,910B)"'))
+    assert done.returncode == 4
+    assert "no node here has 910b" in done.stdout
+    assert "--anywhere" in done.stdout
 
 
 def test_facts_and_their_faults(yard: YardProcess) -> None:

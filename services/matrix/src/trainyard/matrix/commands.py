@@ -19,7 +19,7 @@ from trainyard.matrix.handlers import Matrix
 
 async def on_resolve(matrix: Matrix, command: ResolveJob) -> ExplanationView:
     """Raises InvalidInput for what is no job file; a job that fits nowhere is an answer, not an error."""
-    outcome = matrix.resolve(validate(JobSpec, command.spec))
+    outcome = matrix.resolve(validate(JobSpec, command.spec), anywhere=command.anywhere)
     reasons = [ReasonView.model_validate(reason.model_dump()) for reason in outcome.reasons]
     if isinstance(outcome, Rejection):
         return ExplanationView(fits=False, message=outcome.message, nearest=list(outcome.nearest), reasons=reasons)

@@ -14,9 +14,8 @@ from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.errors import StaleSequence
 from trainyard.common.lifecycle.states import State
 from trainyard.matrix.core.facts import Facts
-from trainyard.matrix.core.hardware import Inventory
 from trainyard.matrix.core.resolve import NO_INVENTORY, NOTHING_KNOWN, Rejection, resolve
-from trainyard.matrix.ports import Images
+from trainyard.matrix.ports import Images, Nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,12 @@ class Matrix:
     log: EventLog
     images: Images
     facts: Facts = NOTHING_KNOWN
-    inventory: Callable[[], Inventory] = lambda: NO_INVENTORY
-    """What the yard has at this moment."""
+    nodes: Nodes | None = None
 
-    def resolve(self, spec: JobSpec) -> Resolution | Rejection:
-        return resolve(spec, self.images.all(), self.facts, self.inventory())
+    def resolve(self, spec: JobSpec, *, anywhere: bool = False) -> Resolution | Rejection:
+        """`anywhere`: whatever nodes this yard has."""
+        inventory = NO_INVENTORY if anywhere or self.nodes is None else self.nodes.inventory()
+        return resolve(spec, self.images.all(), self.facts, inventory)
 
 
 async def on_submitted(matrix: Matrix, recorded: Recorded[JobSubmitted]) -> None:

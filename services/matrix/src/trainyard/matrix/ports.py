@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from trainyard.matrix.core.hardware import Inventory
 from trainyard.matrix.core.images import Image
 
 
 class Images(Protocol):
     def all(self) -> Sequence[Image]:
         """Every image of the catalogue and the built-in ones."""
+        ...
+
+
+class Nodes(Protocol):
+    def inventory(self) -> Inventory:
+        """What the yard has at this moment."""
         ...

@@ -25,12 +25,13 @@ Framework = Annotated[str | None, typer.Option(help="Only what concerns this fra
 def explain(
     ctx: typer.Context,
     job: Annotated[Path, typer.Argument(help="A job file, or a folder with a job.yaml.")] = Path(),
+    anywhere: Annotated[bool, typer.Option(help="Whatever nodes this yard has.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What a job file would be resolved to, with every reason; nothing is submitted. Exit code 4 when nothing fits."""
     document = files.read(job)
     with yard(ctx) as gateway:
-        view = gateway.explain(document)
+        view = gateway.explain(document, anywhere=anywhere)
     if as_json:
         output.as_json(view)
     else:
@@ -99,6 +100,8 @@ def tree(name: str, view: ExplanationView) -> Tree:
         end = root.add(f"[red]does not fit:[/red] {escape(view.message or '')}")
         for change in view.nearest:
             end.add(f"write  {escape(change)}")
+        if any(reason.rule == "inventory" and not reason.passed for reason in view.reasons):
+            end.add("[dim]`yard matrix explain --anywhere` looks past what this yard has; `yard nodes` shows it[/dim]")
         return root
     chosen = view.resolution or {}
     end = root.add(f"[green]fits:[/green] {escape(str(chosen.get('image')))}")

@@ -130,6 +130,8 @@ class JobStarting(AttemptEvent):
     kind: ClassVar[str] = "starting"
     backend: str
     node: str
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
 
 
 class RankInfo(Fact):
@@ -138,6 +140,8 @@ class RankInfo(Fact):
     replica: int = 0
     node: str = ""
     pid: int | None = None
+    devices: tuple[str, ...] = ()
+    """Accelerators that are its own."""
 
 
 class JobRunning(AttemptEvent):

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 
 from trainyard.common.bus.nats import NatsBus
 from trainyard.common.bus.port import Bus
+from trainyard.common.cancelling import cancelled
 from trainyard.common.errors import TrainyardError
 from trainyard.common.runtime import health, logging, metrics, tracing
 from trainyard.common.runtime.settings import EXIT_CONFIGURATION, RuntimeSettings
@@ -139,9 +140,7 @@ async def _until_stopped(
     done, _ = await asyncio.wait({http, work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     log.info("stopping")
     server.should_exit = True
-    work.cancel()
-    stopped.cancel()
-    await asyncio.gather(http, work, stopped, return_exceptions=True)
+    await asyncio.gather(cancelled(work, stopped), http, return_exceptions=True)
     await service.close()
     for task in done - {stopped}:
         if not task.cancelled() and (error := task.exception()) is not None:

@@ -113,7 +113,8 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a node says of itself. `driver`: of the accelerator; `count`: accelerators that may be given away."""
+    """What a node says of itself. `driver`: of the accelerator; `count`: accelerators that may be given away, 0 on a node
+    that has none (its `product` is empty then)."""
 
     name: str
     product: str
@@ -138,16 +139,20 @@ class NodeClass:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Empty: nobody has told what there is, and nothing is refused for not being there."""
-
     classes: tuple[NodeClass, ...] = ()
+    complete: bool = False
+    """Nodes have told what they have, and all of it is in the registry: what is not here is nowhere. Otherwise nothing is
+    refused for not being there."""
 
     @classmethod
     def of(cls, nodes: Sequence[Node], hardware: Hardware) -> Inventory:
         """Nodes whose product is not in the registry are left out: nothing could be said of them."""
         counted: Counter[tuple[str, str | None, int, str, str]] = Counter()
+        complete = bool(nodes)
         for node in nodes:
-            for product in hardware.find(node.product)[:1]:
+            found = hardware.find(node.product)
+            complete = complete and (bool(found) or not node.count)
+            for product in found[:1]:
                 counted[product.name, node.driver, node.count, node.machine, node.product] += 1
         return cls(
             tuple(
@@ -155,7 +160,8 @@ class Inventory:
                     hardware.products[name], DriverVersion.of(driver) if driver else None, count, machine, nodes, called
                 )
                 for (name, driver, count, machine, called), nodes in counted.items()
-            )
+            ),
+            complete,
         )
 
 

@@ -35,8 +35,6 @@ def of(wish: Wish, inventory: Inventory) -> list[Target] | Fault:
     if not wish.kinds:
         return []
     ranks = dict(zip(wish.products, wish.ranks, strict=True))
-    if not inventory.classes:
-        return [Target(product, rank=rank) for product, rank in ranks.items()] or [Target(None)]
     found = [
         Target(sort.product, sort.driver, sort.machine, sort.count, sort.nodes, sort.called, ranks.get(sort.product, 0))
         for sort in inventory.classes
@@ -45,12 +43,14 @@ def of(wish: Wish, inventory: Inventory) -> list[Target] | Fault:
     ]
     if found:
         return found
+    if not inventory.complete:
+        return [Target(product, rank=rank) for product, rank in ranks.items()] or [Target(None)]
     there = sorted({sort.product.family for sort in inventory.classes})
     wanted = (
         ", ".join(dict.fromkeys(product.family for product in wish.products)) or wish.resource or "/".join(wish.kinds)
     )
     return Fault(
         "inventory",
-        f"no node here has {wanted}; there are: {', '.join(there)}",
+        f"no node here has {wanted}; there are: {', '.join(there) or 'no accelerators'}",
         tuple(changes.accelerators(wish.count, [family]) for family in there[:3]),
     )
