@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from trainyard.common.bus.keyvalue import Changes, Entry, KeyValue
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import Node
-from trainyard.matrix.core import hardware
-from trainyard.matrix.core.hardware import Hardware, Inventory
+from trainyard.matrix.core import inventory
+from trainyard.matrix.core.hardware import Hardware
+from trainyard.matrix.core.inventory import Inventory
 
 log = structlog.get_logger()
 
@@ -74,11 +75,11 @@ def _alike(before: Node, after: Node) -> bool:
     return before.model_copy(update={"expires_at": after.expires_at}) == after
 
 
-def _sorts(node: Node) -> list[hardware.Node]:
+def _sorts(node: Node) -> list[inventory.Node]:
     """One entry for each product on the node."""
     found = [
-        hardware.Node(node.name, group.product, group.count, group.driver, node.machine)
+        inventory.Node(node.name, group.product, group.count, group.driver, node.machine)
         for group in node.accelerators
         if group.count
     ]
-    return found or [hardware.Node(node.name, "", 0, None, node.machine)]
+    return found or [inventory.Node(node.name, "", 0, None, node.machine)]

@@ -113,6 +113,9 @@ class Facts:
         return max(fits, key=lambda found: found.capability, default=None)
 
 
+NOTHING_KNOWN = Facts()
+
+
 def parse(tables: Mapping[str, str]) -> Facts:
     """From the text of each table. Raises ValueError that names table and row for what cannot be read."""
     rows = {name: read(name, text) for name, text in tables.items()}

@@ -15,17 +15,18 @@ from typing import TypeVar
 from trainyard.common.contract.events import Reason, Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wanted, wishes
-from trainyard.matrix.core.facts import Facts
-from trainyard.matrix.core.hardware import Inventory, Vendor
+from trainyard.matrix.core.catalogue import Catalogue
+from trainyard.matrix.core.hardware import Vendor
 from trainyard.matrix.core.images import Image
+from trainyard.matrix.core.inventory import Inventory
 from trainyard.matrix.core.pairs import Pair
 from trainyard.matrix.core.rules import Question, Rule
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
+from trainyard.matrix.core.wanted import ImageRule
 from trainyard.matrix.core.wishes import Fault, Wish
 
 C = TypeVar("C")
-NOTHING_KNOWN = Facts()
 NO_INVENTORY = Inventory()
 _SHOWN = 6  # candidates that a reason names one by one
 
@@ -43,84 +44,94 @@ class _Refused(Exception):
         self.nearest = tuple(nearest)
 
 
-def resolve(
-    spec: JobSpec, images: Sequence[Image], facts: Facts = NOTHING_KNOWN, inventory: Inventory = NO_INVENTORY
-) -> Resolution | Rejection:
+def resolve(spec: JobSpec, catalogue: Catalogue, inventory: Inventory = NO_INVENTORY) -> Resolution | Rejection:
     """Image and accelerator for a job, with the reasoning either way."""
     reasons: list[Reason] = []
     try:
-        brought = {name for image in images for name in image.features}
-        question = Question(_sound(wishes.read(spec, facts, brought), reasons), facts, tuple(images))
-        places = _sound(targets.of(question.wish, inventory), reasons)
-        return _choose(question, images, places, reasons)
+        wish = _sound(wishes.read(spec, catalogue.facts, catalogue.features), reasons)
+        places = _sound(targets.of(wish, inventory), reasons)
+        return _choose(Question(wish, catalogue), places, reasons)
     except _Refused as refusal:
         return Rejection(str(refusal), refusal.nearest, tuple(reasons))
 
 
-def _choose(question: Question, images: Sequence[Image], places: list[Target], reasons: list[Reason]) -> Resolution:
-    asked = bool(places)
+def _choose(question: Question, places: list[Target], reasons: list[Reason]) -> Resolution:
+    catalogue, asked = question.catalogue, bool(places)
     _needs_hardware(question, reasons)
     for on_targets in rules.TARGETS:
         if asked:
             places = _ask(on_targets, question, places, reasons, "accelerator", Target.describe)
-    left = list(images)
+    left = catalogue.every
     for on_images in wanted.RULES:
-        left = _ask(on_images, question, left, reasons, "image", lambda image: image.name)
+        left = _narrow(on_images, question, left, reasons)
     if not asked:
-        best = max(left, key=scoring.of_image)
+        best = max(catalogue.members(left), key=scoring.of_image)
         reasons.append(Reason(rule="choice", text=f"newest of what is left: {best.describe()}"))
         return _resolution(question, best, Target(None), reasons)
-    image, place = _pair(question, tuple(images), left, places, reasons)
-    extras = scoring.extras(question.facts, image, place)
+    image, place = _pair(question, left, places, reasons)
+    extras = scoring.of_use(catalogue, image, place)
     why = f" with {', '.join(extras)}" if extras else ""
     reasons.append(Reason(rule="choice", text=f"best of what is left: {image.describe()} on {place.describe()}{why}"))
     return _resolution(question, image, place, reasons)
 
 
-def _pair(
-    question: Question, images: tuple[Image, ...], left: list[Image], places: list[Target], reasons: list[Reason]
-) -> Pair:
+def _pair(question: Question, left: int, places: list[Target], reasons: list[Reason]) -> Pair:
     """The best image on the best hardware."""
-    chosen = set(left)
-    meant = sum(1 << i for i, image in enumerate(images) if image in chosen)
-    rows = [pairs.row(question.facts, images, place) for place in places]
-    sets = [meant] * len(places)
-    for number, rule in enumerate(pairs.RULES):
-        kept = [bits & row.allowed[number] for bits, row in zip(sets, rows, strict=True)]
+    catalogue, sets = question.catalogue, [left] * len(places)
+    for rule in pairs.RULES:
+        kept = [bits & rule.keeps(catalogue, place) for bits, place in zip(sets, places, strict=True)]
         wish = rule.wish(question)
-        text = f"{wish}: {_shown_pairs(images, kept, places) or 'none'}"
+        text = f"{wish}: {_shown_pairs(catalogue, kept, places) or 'none'}"
         dropped = [before & ~after for before, after in zip(sets, kept, strict=True)]
-        not_these = _shown_pairs(images, dropped, places)
+        not_these = _shown_pairs(catalogue, dropped, places)
         details = (f"not: {not_these}",) if not_these else ()
         reasons.append(Reason(rule=rule.name, text=text, passed=any(kept), details=details))
         if not any(kept):
             lost = [
-                (image, place)
-                for bits, place in zip(dropped, places, strict=True)
-                for image in pairs.members(images, bits)
+                (image, place) for bits, place in zip(dropped, places, strict=True) for image in catalogue.members(bits)
             ]
             raise _Refused(f"no image {wish}{_in_brackets(rule.because(places))}", rule.changes(question, lost))
         sets = kept
-    newest_first = question.wish.newest
+    return _best_pair(question, sets, places)
+
+
+def _best_pair(question: Question, sets: Sequence[int], places: Sequence[Target]) -> Pair:
+    catalogue, newest_first = question.catalogue, question.wish.newest
+    preferred = min(place.rank for bits, place in zip(sets, places, strict=True) if bits)
     found = [
         (image, place)
-        for bits, row, place in zip(sets, rows, places, strict=True)
-        if (image := pairs.best(images, bits, row.by_release if newest_first else row.by_features)) is not None
+        for bits, place in zip(sets, places, strict=True)
+        if place.rank == preferred
+        and (image := scoring.best(catalogue, bits, place, newest_first=newest_first)) is not None
     ]
-    return max(
-        found, key=lambda pair: (-pair[1].rank, *scoring.score(question.facts, *pair, newest_first=newest_first))
-    )
+    return max(found, key=lambda pair: scoring.score(catalogue, *pair, newest_first=newest_first))
 
 
-def _shown_pairs(images: tuple[Image, ...], sets: Sequence[int], places: Sequence[Target]) -> str:
+def _shown_pairs(catalogue: Catalogue, sets: Sequence[int], places: Sequence[Target]) -> str:
     """The images of each sort of hardware, the first few by name."""
-    parts: list[str] = []
-    for bits, place in zip(sets, places, strict=True):
-        if bits and len(parts) < _SHOWN:
-            names = [image.name for image in islice(pairs.members(images, bits), 3)]
-            more = f" and {bits.bit_count() - 3} more" if bits.bit_count() > 3 else ""
-            parts.append(f"{', '.join(names)}{more} on {place.describe()}")
-    return "; ".join(parts)
+    shown = islice(((bits, place) for bits, place in zip(sets, places, strict=True) if bits), _SHOWN)
+    return "; ".join(f"{_names(catalogue, bits, 3)} on {place.describe()}" for bits, place in shown)
+
+
+def _names(catalogue: Catalogue, bits: int, most: int) -> str:
+    names = ", ".join(image.name for image in islice(catalogue.members(bits), most))
+    return f"{names} and {bits.bit_count() - most} more" if bits.bit_count() > most else names
+
+
+def _narrow(rule: ImageRule, question: Question, left: int, reasons: list[Reason]) -> int:
+    """The images of a set that the rule keeps. Raises _Refused when that is none."""
+    if not rule.applies(question.wish):
+        return left
+    catalogue, wish = question.catalogue, rule.wish(question)
+    kept = left & rule.keeps(question)
+    dropped = left & ~kept
+    details = (f"not: {_names(catalogue, dropped, _SHOWN)}",) if dropped else ()
+    text = f"{wish}: {_names(catalogue, kept, _SHOWN) or 'none'}"
+    reasons.append(Reason(rule=rule.name, text=text, passed=bool(kept), details=details))
+    if not kept:
+        lost = list(catalogue.members(dropped))
+        raise _Refused(f"no image {wish}{wanted.hint(rule.name, question, lost)}", rule.changes(question, lost))
+    return kept
 
 
 def _ask(
@@ -137,11 +148,7 @@ def _ask(
     details = (f"not: {', '.join(map(name, dropped[:_SHOWN]))}{_more(dropped)}",) if dropped else ()
     reasons.append(Reason(rule=rule.name, text=text, passed=bool(kept), details=details))
     if not kept:
-        images = [item for item in dropped if isinstance(item, Image)]
-        raise _Refused(
-            f"no {noun} {wish}{_in_brackets(rule.because(dropped))}{wanted.hint(rule.name, question, images)}",
-            rule.changes(question, dropped),
-        )
+        raise _Refused(f"no {noun} {wish}{_in_brackets(rule.because(dropped))}", rule.changes(question, dropped))
     return kept
 
 

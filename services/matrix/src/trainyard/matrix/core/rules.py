@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from trainyard.matrix.core import changes, running
+from trainyard.matrix.core.catalogue import Catalogue
 from trainyard.matrix.core.facts import Facts, Feature
 from trainyard.matrix.core.hardware import Product
-from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 from trainyard.matrix.core.wishes import Wish
@@ -27,9 +27,11 @@ MACHINE = "x86_64"
 @dataclass(frozen=True, slots=True)
 class Question:
     wish: Wish
-    facts: Facts
-    images: tuple[Image, ...] = ()
-    """All that there are."""
+    catalogue: Catalogue
+
+    @property
+    def facts(self) -> Facts:
+        return self.catalogue.facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +128,12 @@ def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
         if product is None or product.capability is None:
             continue
         machine = target.machine or MACHINE
-        fit = [
-            item.version
-            for item in facts.releases.get(wish.framework, ())
-            if running.release(facts, wish.framework, item.version, product.capability, machine) is Fit.FULL
-        ]
+        newest = running.newest_release(facts, wish.framework, product.capability, machine)
         floor = facts.floor(wish.framework, product.capability)
         if floor is not None:
             instead.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
-        elif fit:
-            instead.append(f"framework: {wish.framework}=={fit[0]}")
+        elif newest is not None:
+            instead.append(f"framework: {wish.framework}=={newest}")
     able = [product for product in facts.hardware.products.values() if _surely_runs(question, product)]
     families = like(dropped, able)
     instead += [changes.accelerators(wish.count, families)] if families else []

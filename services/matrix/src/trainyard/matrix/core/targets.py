@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainyard.matrix.core import changes
-from trainyard.matrix.core.hardware import DriverVersion, Inventory, Product
+from trainyard.matrix.core.hardware import DriverVersion, Product
+from trainyard.matrix.core.inventory import Inventory
 from trainyard.matrix.core.wishes import Fault, Wish
 
 
