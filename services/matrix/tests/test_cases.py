@@ -48,6 +48,7 @@ IMAGES = (
     gpu("pytorch-2.11-cu126", "pytorch", "2.11.0", "12.6.3"),
     gpu("pytorch-2.11-cu128", "pytorch", "2.11.0", "12.8.1"),
     gpu("pytorch-2.11-cu130", "pytorch", "2.11.0", "13.0.2"),
+    gpu("pytorch-2.9-cu128", "pytorch", "2.9.1", "12.8.1"),
     gpu("pytorch-2.7-cu128", "pytorch", "2.7.0", "12.8"),
     gpu("pytorch-2.7-cu128-fa", "pytorch", "2.7.0", "12.8", "flash-attention"),
     gpu("pytorch-2.6-cu126", "pytorch", "2.6.0", "12.6"),

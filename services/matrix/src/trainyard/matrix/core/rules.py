@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from packaging.version import Version
+
 from trainyard.matrix.core import changes, running
 from trainyard.matrix.core.catalogue import Catalogue
-from trainyard.matrix.core.facts import Facts, Feature
+from trainyard.matrix.core.facts import Capability, Facts, Feature
 from trainyard.matrix.core.hardware import Product
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
@@ -121,6 +123,15 @@ def _surely_runs(question: Question, product: Product) -> bool:
     return running.any_release(question.facts, wish.framework, wish.version, product.capability, MACHINE) is Fit.FULL
 
 
+def _newest_image(question: Question, capability: Capability, machine: str) -> Version | None:
+    """Of the wished framework, the newest release that an image here has and that is known to run."""
+    catalogue, framework = question.catalogue, question.wish.framework
+    for image in catalogue.members(catalogue.by_framework.get(framework, 0)):
+        if running.image(question.facts, image, capability, machine) is Fit.FULL:
+            return image.version
+    return None
+
+
 def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
     wish, facts, instead = question.wish, question.facts, list[str]()
     for target in dropped[:2]:
@@ -128,7 +139,9 @@ def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
         if product is None or product.capability is None:
             continue
         machine = target.machine or MACHINE
-        newest = running.newest_release(facts, wish.framework, product.capability, machine)
+        newest = _newest_image(question, product.capability, machine) or running.newest_release(
+            facts, wish.framework, product.capability, machine
+        )
         floor = facts.floor(wish.framework, product.capability)
         if floor is not None:
             instead.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
