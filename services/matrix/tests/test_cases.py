@@ -18,9 +18,10 @@ from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.matrix.adapters.facts import shipped
 from trainyard.matrix.core.catalogue import Catalogue
-from trainyard.matrix.core.facts import Row, read
+from trainyard.matrix.core.facts import Row
 from trainyard.matrix.core.images import BUILT_IN, Image
 from trainyard.matrix.core.inventory import Inventory, Node
+from trainyard.matrix.core.reading import read
 from trainyard.matrix.core.resolve import Rejection, resolve
 
 CASES = read("cases", (Path(__file__).parent / "cases.tsv").read_text())

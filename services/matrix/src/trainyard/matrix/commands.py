@@ -49,7 +49,7 @@ async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
         ],
         findings=[
             FindingView(table=item.table, row=item.row, text=item.text, fault=item.fault)
-            for item in lint(facts)
+            for item in lint(facts, matrix.today())
             if wanted is None or item.row.startswith(wanted)
         ],
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Self
 
 from trainyard.common.bus.advance import advance
 from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import SystemClock
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobEvent, JobRejected, JobResolved, JobSubmitted, Resolution
 from trainyard.common.contract.jobs import JobSpec
@@ -24,6 +26,7 @@ class Matrix:
     log: EventLog
     catalogue: Catalogue
     nodes: Nodes | None = None
+    today: Callable[[], date] = lambda: SystemClock().now().date()
 
     @classmethod
     def of(cls, log: EventLog, images: Images, facts: Facts = NOTHING_KNOWN, nodes: Nodes | None = None) -> Self:
