@@ -35,6 +35,24 @@ def test_an_explanation_of_what_fits(yard: YardProcess, tmp_path: Path) -> None:
     assert "nvidia.com/gpu: 1" in done.stdout
 
 
+def test_an_explanation_names_what_each_role_gets(yard: YardProcess, tmp_path: Path) -> None:
+    roles = "roles:\n  master: {resources: {accelerators: 1(A100)}}\n  worker: {resources: {accelerators: 2(T4)}}\n"
+    (tmp_path / "job.yaml").write_text(f"name: wish\nframework: pytorch\ncommand: 'true'\n{roles}")
+    done = yard.yard("matrix", "explain", "--anywhere", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "role master: best of what is left" in done.stdout
+    lines = [line.strip("│├└─ ") for line in done.stdout.partition("fits:")[2].splitlines()]
+    chosen = [line for line in lines if line.startswith(("role ", "product", "resources"))]
+    assert chosen == [
+        "role master",
+        "product  a100-40g",
+        "resources  nvidia.com/gpu: 1",
+        "role worker",
+        "product  t4",
+        "resources  nvidia.com/gpu: 2",
+    ]
+
+
 def test_an_explanation_of_what_does_not(yard: YardProcess, tmp_path: Path) -> None:
     done = yard.yard("matrix", "explain", "--anywhere", write(tmp_path, "1(V100)", "flash-attention"))
     assert done.returncode == 4

@@ -30,6 +30,8 @@ MACHINE = "x86_64"
 class Question:
     wish: Wish
     catalogue: Catalogue
+    who: str = ""
+    """`role ps: `, before whatever is said of it; empty where a job has but one wish."""
 
     @property
     def facts(self) -> Facts:
