@@ -37,7 +37,7 @@ class OnDriver:
 class Catalogue:
     facts: Facts
     images: tuple[Image, ...]
-    """Newest first."""
+    """Newest first; among those of one release the ones with the least beside their framework."""
     features: frozenset[str]
     """What any of them brings."""
     by_framework: Mapping[str, int]
@@ -53,7 +53,9 @@ class Catalogue:
 
     @classmethod
     def of(cls, images: Iterable[Image], facts: Facts) -> Catalogue:
-        ordered = tuple(sorted(images, key=lambda image: (*newest(image), image.name), reverse=True))
+        ordered = tuple(
+            sorted(images, key=lambda image: (*newest(image), -len(brought(facts, image)), image.name), reverse=True)
+        )
         products = facts.hardware.products.values()
         devices = {(product.stack, product.capability) for product in products if product.capability is not None}
         releases = _sets(ordered, lambda image: [newest(image)])
@@ -109,12 +111,16 @@ class Catalogue:
     def members(self, bits: int) -> Iterator[Image]:
         """Newest first."""
         while bits:
-            lowest = bits & -bits
-            yield self.images[lowest.bit_length() - 1]
-            bits ^= lowest
+            yield self.images[(bits & -bits).bit_length() - 1]
+            bits &= bits - 1
 
-    def bits(self, images: Iterable[Image]) -> int:
-        return sum(self.by_name[image.name] for image in images)
+    def first(self, bits: int) -> Image:
+        """The newest of a set that is not empty."""
+        return self.images[self.index_of_first(bits)]
+
+    @staticmethod
+    def index_of_first(bits: int) -> int:
+        return (bits & -bits).bit_length() - 1
 
 
 def extras(facts: Facts, image: Image, stack: str, capability: Capability) -> list[str]:
@@ -124,10 +130,13 @@ def extras(facts: Facts, image: Image, stack: str, capability: Capability) -> li
 
 
 def brought(facts: Facts, image: Image) -> list[Feature]:
+    if not image.features:
+        return []
     known = [facts.features[name] for name in image.features if name in facts.features]
     return [feature for feature in known if feature.in_image]
 
 
+@lru_cache(maxsize=4096)
 def newest(image: Image) -> tuple[bool, tuple[int, ...]]:
     # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
     return (image.name != "noop", image.version.release if image.version else ())

@@ -30,9 +30,9 @@ class Node:
     machine: str = "x86_64"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NodeClass:
-    """Nodes that are alike."""
+    """Nodes that are alike. One of another number of nodes is another class: what is remembered of one stays true."""
 
     product: Product
     driver: DriverVersion | None

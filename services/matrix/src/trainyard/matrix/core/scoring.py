@@ -7,6 +7,8 @@ hardware that fits, so that large devices stay free for those who need them; the
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from trainyard.matrix.core.catalogue import Catalogue, brought, extras, newest
 from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.targets import Target
@@ -28,30 +30,34 @@ def best(catalogue: Catalogue, bits: int, target: Target, *, newest_first: bool)
     if product is not None and product.capability is not None:
         bits = catalogue.with_most_extras(bits, product.stack, product.capability)
     bits = _newest(catalogue, bits)
-    bits = bits & ~catalogue.on_driver(target.driver).limited or bits
-    return max(catalogue.members(bits), key=lambda image: (-len(brought(catalogue.facts, image)), image.name))
+    return catalogue.first(bits & ~catalogue.on_driver(target.driver).limited or bits)
 
 
 def _newest(catalogue: Catalogue, bits: int) -> int:
-    """Those of the newest release among them: the lowest bit is the newest image."""
-    return bits & catalogue.same_release[(bits & -bits).bit_length() - 1]
+    """Those of the newest release among them."""
+    return bits & catalogue.same_release[catalogue.index_of_first(bits)]
 
 
 def score(catalogue: Catalogue, image: Image, target: Target, *, newest_first: bool) -> tuple[object, ...]:
     """Greater is better; without the job's preference among products, which comes first of all."""
-    product = target.product
     brings = len(of_use(catalogue, image, target))
     limited = catalogue.on_driver(target.driver).limited & catalogue.by_name[image.name]
     return (
         *((newest(image), brings) if newest_first else (brings, newest(image))),
         not limited,
-        -((product.bf16 if product is not None else None) or 0.0),
-        -((product.memory if product is not None else None) or 0),
-        target.nodes,
+        *_smallest_first(target),
         brings - len(brought(catalogue.facts, image)),
         image.name,
-        product.name if product is not None else "",
+        target.product.name if target.product is not None else "",
     )
+
+
+@lru_cache(maxsize=4096)
+def _smallest_first(target: Target) -> tuple[float, int, int]:
+    product = target.product
+    if product is None:
+        return (0.0, 0, target.nodes)
+    return (-(product.bf16 or 0.0), -(product.memory or 0), target.nodes)
 
 
 def of_use(catalogue: Catalogue, image: Image, target: Target) -> list[str]:
