@@ -117,12 +117,19 @@ async def test_the_page(yard: YardProcess) -> None:
         page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
         await page.goto(f"http://127.0.0.1:{yard.port('monitor')}/matrix")
-        await page.locator("#grid td.yes").first.wait_for(timeout=30_000)
-        row = page.locator("#grid tbody tr", has=page.locator("td:first-child", has_text="2.11.0"))
-        assert await row.locator("td.yes").count() >= 3
+        await page.locator("#grid button.yes").first.wait_for(timeout=30_000)
+        assert await page.locator("#grid th").all_inner_texts() == ["release", "python", "cuda", "cann", "rocm"]
+        row = page.locator("#grid tbody tr", has=page.locator("td:first-child", has_text="2.9.1"))
+        assert await row.locator("td").nth(2).locator("button").all_inner_texts() == ["12.6", "12.8", "13.0"]
+        await row.get_by_role("button", name="12.8").click()
+        detail = await page.locator("#detail").inner_text()
+        assert "kernels on x86_64: 7.0, 7.5, 8.0, 8.6, 9.0, 10.0, 12.0" in detail
         await page.select_option("#framework", "mindspore")
-        await page.locator("#grid th", has_text="cann 8.5.0").wait_for()
+        oldest = page.locator("#grid tbody tr").last
+        assert await oldest.locator("td").first.inner_text() == "2.2.0"
+        assert await oldest.get_by_role("button", name="7.0.RC1").count() == 1
         assert await page.locator("#hardware tbody tr").count() > 40
+        assert await page.locator("#gaps tbody tr").count() > 40
         assert await page.evaluate("document.documentElement.scrollWidth") <= 360
         await browser.close()
     assert faults == []

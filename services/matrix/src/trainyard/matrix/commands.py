@@ -31,6 +31,7 @@ async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
     """Raises InvalidInput for a framework that no table knows."""
     wanted, facts = command.framework, matrix.catalogue.facts
     images = [image for image in matrix.catalogue.images if wanted in {None, image.framework}]
+    images.sort(key=lambda image: image.framework)  # within one they stand newest first
     known = sorted({*facts.releases, *matrix.catalogue.by_framework})
     if wanted is not None and wanted not in known:
         raise InvalidInput.one(f"the matrix knows nothing of {wanted!r}", "framework", nearest(wanted, known))
