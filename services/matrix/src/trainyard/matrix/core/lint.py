@@ -111,10 +111,11 @@ def _gaps(facts: Facts) -> Iterator[Finding]:
             name = f"{framework} {release.version}"
             if not builds:
                 yield Finding("builds", name, "no build for any accelerator is known", fault=False)
-            elif any(build.stack == "cuda" for build in builds) and not _kernels_known(
-                facts, framework, release.version
-            ):
-                yield Finding("cubins", name, "the compute capabilities of its wheels are not known", fault=False)
+            unknown = {build.stack_version for build in builds if build.stack == "cuda"}
+            unknown -= {cuda for cuda in unknown if _kernels_known(facts, framework, release.version, cuda)}
+            if unknown:
+                of = " and ".join(sorted(unknown, key=Version))
+                yield Finding("cubins", name, f"the compute capabilities for CUDA {of} are not known", fault=False)
     for product in facts.hardware.products.values():
         if product.memory is None:
             yield Finding("hardware", product.name, "its memory is not known", fault=False)
@@ -122,5 +123,5 @@ def _gaps(facts: Facts) -> Iterator[Finding]:
             yield Finding("hardware", product.name, "its dense bf16 rate is not known", fault=False)
 
 
-def _kernels_known(facts: Facts, framework: str, version: Version) -> bool:
-    return any(version in row.releases for (name, _), rows in facts.cubins.items() if name == framework for row in rows)
+def _kernels_known(facts: Facts, framework: str, version: Version, cuda: str) -> bool:
+    return any(version in row.releases for row in facts.cubins.get((framework, cuda), ()))
