@@ -76,7 +76,7 @@ async def test_the_same_told_again_costs_nothing(world: World) -> None:
     await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1660), node("b"))
     await world.bucket.delete(node("b").key)
     await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1720))
-    assert world.nodes.inventory().classes == before.classes
+    assert world.nodes.inventory() is before
 
 
 async def test_a_silent_machine_is_forgotten(world: World) -> None:
@@ -85,6 +85,24 @@ async def test_a_silent_machine_is_forgotten(world: World) -> None:
     world.clock.at = 1601
     assert world.families() == {}
     assert not world.nodes.inventory().complete
+
+
+async def test_one_that_speaks_again_is_there_again(world: World) -> None:
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1600), node("b", "NVIDIA-L4"))
+    await eventually(lambda: world.families() == {"a100": 1, "l4": 1})
+    world.clock.at = 1601
+    assert world.families() == {"l4": 1}
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1700))
+    await eventually(lambda: world.families() == {"l4": 1, "a100": 1})
+
+
+async def test_one_that_speaks_in_time_is_not_forgotten(world: World) -> None:
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1600))
+    await eventually(lambda: world.families() == {"a100": 1})
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1700))
+    await eventually(lambda: world.nodes._known[node("a").key].expires_at == 1700)
+    world.clock.at = 1601
+    assert world.families() == {"a100": 1}
 
 
 async def test_a_part_of_the_cluster_is_not_taken_for_all_of_it(world: World) -> None:
