@@ -76,7 +76,7 @@ async def test_the_same_told_again_costs_nothing(world: World) -> None:
     await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1660), node("b"))
     await world.bucket.delete(node("b").key)
     await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1720))
-    assert world.nodes.inventory().classes == before.classes
+    assert world.nodes.inventory() is before
 
 
 async def test_a_silent_machine_is_forgotten(world: World) -> None:
@@ -85,6 +85,24 @@ async def test_a_silent_machine_is_forgotten(world: World) -> None:
     world.clock.at = 1601
     assert world.families() == {}
     assert not world.nodes.inventory().complete
+
+
+async def test_one_that_speaks_again_is_there_again(world: World) -> None:
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1600), node("b", "NVIDIA-L4"))
+    await eventually(lambda: world.families() == {"a100": 1, "l4": 1})
+    world.clock.at = 1601
+    assert world.families() == {"l4": 1}
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1700))
+    await eventually(lambda: world.families() == {"l4": 1, "a100": 1})
+
+
+async def test_one_that_speaks_in_time_is_not_forgotten(world: World) -> None:
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1600))
+    await eventually(lambda: world.families() == {"a100": 1})
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB", expires_at=1700))
+    await eventually(lambda: world.nodes._known[node("a").key].expires_at == 1700)
+    world.clock.at = 1601
+    assert world.families() == {"a100": 1}
 
 
 async def test_a_part_of_the_cluster_is_not_taken_for_all_of_it(world: World) -> None:
@@ -115,3 +133,14 @@ async def test_the_service_answers_by_what_there_is(memory_bus: MemoryBus) -> No
     await service.close()
     assert here.body["message"] == "no node here has a100; there are: no accelerators"
     assert anywhere.body["fits"] is True
+
+
+async def test_a_cluster_says_what_its_nodes_are_by_labels(world: World) -> None:
+    labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/cuda.driver-version.full": "580.65.06"}
+    known = Node(name="a", backend="kubernetes", resources={"nvidia.com/gpu": 8, "rdma/hca": 1}, labels=labels)
+    await world.put(known)
+    await eventually(lambda: world.families() == {"a100": 1})
+    [sort] = world.nodes.inventory().classes
+    assert (str(sort.driver), sort.count, world.nodes.inventory().complete) == ("580.65.06", 8, True)
+    await world.put(Node(name="b", backend="kubernetes", resources={"nvidia.com/gpu": 8}))
+    await eventually(lambda: not world.nodes.inventory().complete)

@@ -29,9 +29,10 @@ async def on_resolve(matrix: Matrix, command: ResolveJob) -> ExplanationView:
 
 async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
     """Raises InvalidInput for a framework that no table knows."""
-    wanted, facts = command.framework, matrix.facts
-    images = [image for image in matrix.images.all() if wanted in {None, image.framework}]
-    known = sorted({*facts.releases, *(image.framework for image in matrix.images.all())})
+    wanted, facts = command.framework, matrix.catalogue.facts
+    images = [image for image in matrix.catalogue.images if wanted in {None, image.framework}]
+    images.sort(key=lambda image: image.framework)  # within one they stand newest first
+    known = sorted({*facts.releases, *matrix.catalogue.by_framework})
     if wanted is not None and wanted not in known:
         raise InvalidInput.one(f"the matrix knows nothing of {wanted!r}", "framework", nearest(wanted, known))
     return MatrixView(
@@ -49,7 +50,7 @@ async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
         ],
         findings=[
             FindingView(table=item.table, row=item.row, text=item.text, fault=item.fault)
-            for item in lint(facts)
+            for item in lint(facts, matrix.today())
             if wanted is None or item.row.startswith(wanted)
         ],
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from trainyard.matrix.core.hardware import Inventory
 from trainyard.matrix.core.images import Image
+from trainyard.matrix.core.inventory import Inventory
 
 
 class Images(Protocol):

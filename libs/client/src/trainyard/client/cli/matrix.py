@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,6 +18,7 @@ from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.views import ExplanationView
 from trainyard.common.errors import InvalidInput
 
+_HARDWARE = ("accelerator", "product", "resources", "node_labels", "visible")
 app = typer.Typer(help="Which image and hardware fit a job, and why.", no_args_is_help=True)
 Framework = Annotated[str | None, typer.Option(help="Only what concerns this framework.")]
 
@@ -105,12 +107,19 @@ def tree(name: str, view: ExplanationView) -> Tree:
         return root
     chosen = view.resolution or {}
     end = root.add(f"[green]fits:[/green] {escape(str(chosen.get('image')))}")
-    for key in ("framework_version", "accelerator", "product", "resources", "node_labels", "visible", "reference"):
-        if chosen.get(key):
-            end.add(f"{key.replace('_', ' ')}  {escape(_cell(chosen[key]))}")
+    roles = chosen.get("roles") or {}
+    _lines(end, chosen, ("framework_version", *(() if roles else _HARDWARE), "reference"))
+    for role, part in roles.items():
+        _lines(end.add(f"role {escape(role)}"), part, _HARDWARE)
     for note in chosen.get("notes", ()):
         end.add(f"[yellow]note[/yellow]  {escape(note)}")
     return root
+
+
+def _lines(branch: Tree, values: dict[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        if values.get(key):
+            branch.add(f"{key.replace('_', ' ')}  {escape(_cell(values[key]))}")
 
 
 def _cell(value: object) -> str:

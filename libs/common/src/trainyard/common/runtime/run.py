@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import os
 import signal
 import socket
@@ -136,6 +137,8 @@ async def _until_stopped(
     http = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     work = asyncio.create_task(service.run(), name="service")
     stopped = asyncio.create_task(stop.wait(), name="stop")
+    # What a service holds for its whole life need not be looked at by every collection: 14 ms of each full one in the matrix.
+    gc.freeze()
     log.info("started", port=runtime.port, nats=runtime.nats_url, state=str(runtime.state))
     done, _ = await asyncio.wait({http, work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     log.info("stopping")

@@ -1,6 +1,12 @@
-"""The inventory that launchers keep in a bucket, as the matrix sees it: read at the start, then followed."""
+"""The inventory that launchers keep in a bucket, as the matrix sees it: read at the start, then followed.
+
+Each node that comes, changes, goes or falls silent is counted by itself, so that a job which is resolved just then does not
+wait for a thousand others to be counted anew.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import structlog
 from pydantic import ValidationError
@@ -8,8 +14,9 @@ from pydantic import ValidationError
 from trainyard.common.bus.keyvalue import Changes, Entry, KeyValue
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import Node
-from trainyard.matrix.core import hardware
-from trainyard.matrix.core.hardware import Hardware, Inventory
+from trainyard.matrix.core import inventory
+from trainyard.matrix.core.hardware import Hardware
+from trainyard.matrix.core.inventory import Inventory
 
 log = structlog.get_logger()
 
@@ -26,8 +33,11 @@ class BucketNodes:
         self._clock = clock
         self._known: dict[str, Node] = {}
         self._coming: dict[str, Node] = {}
-        self._made: Inventory | None = None
-        self._until = 0.0
+        self._counted: dict[str, Node] = {}
+        """What `_inventory` is made of: those that were not silent when it was last looked at."""
+        self._inventory = Inventory()
+        self._until = float("inf")
+        """When the first of them falls silent, unless it speaks meanwhile."""
 
     async def load(self) -> None:
         self._learn(Changes(tuple(await self._bucket.entries()), caught_up=True, anew=True))
@@ -38,30 +48,45 @@ class BucketNodes:
             self._learn(changes)
 
     def inventory(self) -> Inventory:
-        """Made anew only when nodes have changed or one has expired."""
         now = self._clock.now().timestamp()
-        if self._made is None or now > self._until:
-            living = [node for node in self._known.values() if not node.expired(now)]
-            self._until = min((node.expires_at for node in living if node.expires_at is not None), default=float("inf"))
-            self._made = Inventory.of([sort for node in living for sort in sorts(node, self._hardware)], self._hardware)
-        return self._made
+        if now > self._until:
+            self._count(now, [key for key in self._counted if self._known[key].expired(now)])
+        return self._inventory
 
     def _learn(self, changes: Changes) -> None:
         if not changes.anew:
-            self._apply(self._known, changes)
+            self._count(self._clock.now().timestamp(), self._apply(self._known, changes))
             return
         # A part of a cluster must not be taken for all of it: the new nodes count once they are all read.
         self._apply(self._coming, changes)
         if changes.caught_up:
-            self._known, self._coming, self._made = self._coming, {}, None
+            before, self._known, self._coming = self._known, self._coming, {}
+            self._count(self._clock.now().timestamp(), before.keys() | self._known.keys())
 
-    def _apply(self, nodes: dict[str, Node], changes: Changes) -> None:
+    def _apply(self, nodes: dict[str, Node], changes: Changes) -> set[str]:
+        """The keys of those that were told of."""
         for item in changes.items:
-            before, after = nodes.pop(item.key, None), _read(item) if isinstance(item, Entry) else None
+            nodes.pop(item.key, None)
+            after = _read(item) if isinstance(item, Entry) else None
             if after is not None:
                 nodes[item.key] = after
+        return {item.key for item in changes.items}
+
+    def _count(self, now: float, keys: Iterable[str]) -> None:
+        """Some nodes as they are now instead of as they were counted before."""
+        went, came = list[inventory.Node](), list[inventory.Node]()
+        for key in keys:
+            before, after = self._counted.pop(key, None), self._known.get(key)
+            after = None if after is None or after.expired(now) else after
+            if after is not None:
+                self._counted[key] = after
             if before is None or after is None or not _alike(before, after):
-                self._made = None
+                went += _sorts(before, self._hardware) if before is not None else []
+                came += _sorts(after, self._hardware) if after is not None else []
+        if went or came:
+            self._inventory = self._inventory.changed(self._hardware, went=went, came=came)
+        ends = (node.expires_at for node in self._counted.values() if node.expires_at is not None)
+        self._until = min(ends, default=float("inf"))
 
 
 def _read(entry: Entry) -> Node | None:
@@ -77,10 +102,10 @@ def _alike(before: Node, after: Node) -> bool:
     return before.model_copy(update={"expires_at": after.expires_at}) == after
 
 
-def sorts(node: Node, known: Hardware) -> list[hardware.Node]:
+def _sorts(node: Node, known: Hardware) -> list[inventory.Node]:
     """One entry for each product on the node; one without a product for a resource that no label explains."""
     found = [
-        hardware.Node(node.name, group.product, group.count, group.driver, node.machine)
+        inventory.Node(node.name, group.product, group.count, group.driver, node.machine)
         for group in node.accelerators
         if group.count
     ]
@@ -89,5 +114,5 @@ def sorts(node: Node, known: Hardware) -> list[hardware.Node]:
         if vendor is not None and count:
             product = node.labels.get(vendor.label, "") if vendor.label else ""
             driver = node.labels.get(_DRIVER) if vendor.stack == "cuda" else None
-            found.append(hardware.Node(node.name, product, int(count), driver, node.machine))
-    return found or [hardware.Node(node.name, "", 0, None, node.machine)]
+            found.append(inventory.Node(node.name, product, int(count), driver, node.machine))
+    return found or [inventory.Node(node.name, "", 0, None, node.machine)]
