@@ -18,6 +18,7 @@ from typing import Any, Self
 import yaml
 from aiohttp import web
 
+from trainyard.cluster_double import closing
 from trainyard.cluster_double.api.cluster import Cluster, Settings
 from trainyard.cluster_double.controllers.table import Controllers
 from trainyard.cluster_double.core.clock import Clock, SystemClock
@@ -111,8 +112,7 @@ class ClusterDouble:
                 self._ready.set()
                 await self._stop.wait()
         finally:
-            self._application.cut_watches()
-            await runner.cleanup()
+            await closing.close(runner)
 
     def _in_loop(self, act: Callable[[], None]) -> Callable[[], None]:
         def ask() -> None:

@@ -74,11 +74,14 @@ class ScriptedKubelet:
         self._in_loop(lambda: self._output(namespace, name).rotate(keep))
 
     def lose(self, node: str) -> None:
-        """The node falls silent, and the control plane finds it Unknown at once rather than after its grace period."""
+        """The node falls silent, and is marked as a control plane marks it once its grace period is over."""
         found = self._nodes[node]
         self._in_loop(found.alive.clear)
         told = ready("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
         self._wait(found.report({"conditions": [told]}))
+        for pod_run, _ in list(self._runs.values()):
+            if pod_run.node == node:
+                self._wait(pod_run.doubt())
 
     def unready(self, node: str, why: str = "container runtime is down") -> None:
         self._wait(self._nodes[node].report({"conditions": [ready("False", "KubeletNotReady", why)]}))
