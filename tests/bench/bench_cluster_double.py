@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from trainyard.cluster_double import ClusterDouble
 from trainyard.cluster_double.kubelet import NodeSpec, ScriptedKubelet, run
+from trainyard.cluster_double.server import ClusterDouble
 from trainyard.cluster_double.testing.api import Api, eventually
 from trainyard.cluster_double.testing.manifests import a_job, requests
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from trainyard.cluster_double import ClusterDouble, Settings
+from trainyard.cluster_double.server import ClusterDouble
 from trainyard.cluster_double.testing.api import Api
 from trainyard.cluster_double.testing.manifests import a_config
 
@@ -19,14 +19,13 @@ CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
-def double() -> Iterator[ClusterDouble]:
-    with ClusterDouble(Settings(bookmark_seconds=0.2)) as running:
-        yield running
+def double(cluster_double: ClusterDouble) -> ClusterDouble:
+    return cluster_double
 
 
 @pytest.fixture
-def api(double: ClusterDouble, tmp_path: Path) -> Iterator[Api]:
-    api = Api(double.kubeconfig(tmp_path))
+def api(cluster_kubeconfig: Path) -> Iterator[Api]:
+    api = Api(cluster_kubeconfig)
     yield api
     api.close()
 

@@ -15,8 +15,8 @@ import pytest
 from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
 
-from trainyard.cluster_double import ClusterDouble, Settings
 from trainyard.cluster_double.kubelet import NodeSpec, ScriptedKubelet, run
+from trainyard.cluster_double.server import ClusterDouble, Settings
 from trainyard.cluster_double.testing.manifests import a_config, a_job
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -126,15 +125,6 @@ def test_binding_by_hand(api: Api, pods: str) -> None:
     again = api.post(f"{pods}/a/binding", binding)
     assert (again.code, again.body["reason"]) == (409, "Conflict")
     assert api.post(f"{pods}/a/binding", {"metadata": {"name": "other"}}).code == 400
-
-
-@pytest.fixture
-def important(api: Api) -> Iterator[str]:
-    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    name = f"contract-{uuid.uuid4().hex[:8]}"
-    api.made(path, {"metadata": {"name": name}, "value": 1000})
-    yield name
-    api.delete(f"{path}/{name}")
 
 
 def test_the_important_push_out_the_others(api: Api, kubelet: ScriptedKubelet, pods: str, important: str) -> None:

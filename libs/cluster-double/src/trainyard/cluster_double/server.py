@@ -27,6 +27,8 @@ from trainyard.cluster_double.http.application import Application
 from trainyard.cluster_double.http.faults import Faults
 from trainyard.cluster_double.http.journal import Journal
 
+__all__ = ["ClusterDouble", "Settings", "kubeconfig"]
+
 
 class ClusterDouble:
     """A Kubernetes API server for tests. Start and stop it as a context manager, or with `start` and `stop`."""
