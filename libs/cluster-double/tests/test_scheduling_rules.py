@@ -66,10 +66,23 @@ def test_the_least_important_are_pushed_out() -> None:
     assert not equal.victims
 
 
-def test_nobody_more_is_pushed_out_while_somebody_is_on_the_way() -> None:
+def test_nobody_more_is_pushed_out_while_the_promised_room_is_made() -> None:
     going = wanting("4", 1)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert not place(wanting("2", 10), {"a": filled(a_room("a"), going)}).victims
+    going["status"] = {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    rooms = {"a": filled(a_room("a"), going), "b": filled(a_room("b"), wanting("4", 1))}
+    urgent = wanting("2", 10)
+    assert place(urgent, rooms).victims
+    promised = place({**urgent, "status": {"nominatedNodeName": "a"}}, rooms)
+    assert not promised.victims
+    assert promised.message.endswith("preemption: not eligible due to a terminating pod on the nominated node.")
+
+
+def test_a_pod_that_pushes_nobody() -> None:
+    polite = wanting("2", 10)
+    polite["spec"]["preemptionPolicy"] = "Never"
+    placement = place(polite, {"a": filled(a_room("a"), wanting("4", 1))})
+    assert placement.message.endswith("preemption: not eligible due to preemptionPolicy=Never.")
 
 
 @pytest.mark.parametrize(
