@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from trainyard.cluster_double import ClusterDouble, Settings
 from trainyard.cluster_double.kubelet import NodeSpec, ScriptedKubelet
+from trainyard.cluster_double.server import ClusterDouble, Settings
 from trainyard.cluster_double.testing.api import Api, eventually
 
 GIVEN = os.environ.get("TRAINYARD_TEST_KUBECONFIG", "")
@@ -96,3 +96,13 @@ def pods(ns: str) -> str:
 @pytest.fixture
 def jobs(ns: str) -> str:
     return f"/apis/batch/v1/namespaces/{ns}/jobs"
+
+
+@pytest.fixture
+def important(api: Api) -> Iterator[str]:
+    """A priority class above all others."""
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    name = f"contract-{uuid.uuid4().hex[:8]}"
+    api.made(path, {"metadata": {"name": name}, "value": 1000})
+    yield name
+    api.delete(f"{path}/{name}")

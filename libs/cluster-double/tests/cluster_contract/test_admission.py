@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
 
 from trainyard.cluster_double.testing.api import Api, eventually
@@ -95,15 +92,6 @@ def test_limits_are_filled_in_and_kept(api: Api, ns: str, pods: str) -> None:
     assert filled["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "500m"}, "requests": {"cpu": "100m"}}
     reply = api.post(pods, a_pod("b", container={"resources": {"limits": {"cpu": "3"}}}))
     assert reply.body["message"] == 'pods "b" is forbidden: maximum cpu usage per Container is 1, but limit is 3'
-
-
-@pytest.fixture
-def important(api: Api) -> Iterator[str]:
-    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    name = f"contract-{uuid.uuid4().hex[:8]}"
-    api.made(path, {"metadata": {"name": name}, "value": 1000})
-    yield name
-    api.delete(f"{path}/{name}")
 
 
 def test_priority_classes(api: Api, important: str, pods: str) -> None:

@@ -14,7 +14,7 @@ def a_deployment(name: str) -> Json:
     ]
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": containers}}
     spec = {"replicas": 0, "selector": {"matchLabels": {"app": name}}, "template": template}
-    return {"metadata": {"name": name, "finalizers": ["example.com/a"]}, "spec": spec}
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 def deployed(api: Api, ns: str) -> str:
@@ -118,6 +118,7 @@ def test_strategic_merge_orders_when_told(api: Api, ns: str) -> None:
 
 def test_strategic_merge_adds_to_sets(api: Api, ns: str) -> None:
     path = deployed(api, ns)
+    api.patch(path, {"metadata": {"finalizers": ["example.com/a"]}}, MERGE)
     added = api.patch(path, {"metadata": {"finalizers": ["example.com/b"]}}, STRATEGIC).body
     assert sorted(added["metadata"]["finalizers"]) == ["example.com/a", "example.com/b"]
     gone = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}}

@@ -148,13 +148,18 @@ class ClusterWorld:
             self.call("DELETE", f"{JOBS}/{item['metadata']['name']}?propagationPolicy=Background")
 
     def apply(self, document: Any) -> None:
-        path = {"ResourceQuota": f"{CORE}/resourcequotas"}[document["kind"]]
-        self.call("POST", path, document)
+        self.call("POST", PATHS[document["kind"]], document)
 
 
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
 PODS = f"{CORE}/pods"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+TRAINING_JOBS = f"/apis/trainyard.dev/v1alpha1/namespaces/{NAMESPACE}/trainingjobs"
+PATHS = {
+    "ResourceQuota": f"{CORE}/resourcequotas",
+    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "TrainingJob": TRAINING_JOBS,
+}
 NODES = [NodeSpec("n0"), NodeSpec("n1")]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from trainyard.cluster_double.server import ClusterDouble
@@ -15,6 +16,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; a free one by default")
     parser.add_argument("--kubeconfig", type=Path, default=Path(), help="the folder in which to write `kubeconfig`")
     given = parser.parse_args()
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     double = ClusterDouble(port=given.port)
     try:
         double.start()
@@ -23,7 +27,7 @@ def main() -> None:
     path = double.kubeconfig(given.kubeconfig)
     sys.stdout.write(f"{double.url}\nKUBECONFIG={path.resolve()}\n")
     sys.stdout.flush()
-    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    stop.wait()
     double.stop()
 
 

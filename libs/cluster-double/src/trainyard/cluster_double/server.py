@@ -9,8 +9,7 @@ Everything of the cluster happens in that thread's event loop; `double.faults` a
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +17,7 @@ from typing import Any, Self
 import yaml
 from aiohttp import web
 
+from trainyard.cluster_double import closing
 from trainyard.cluster_double.api.cluster import Cluster, Settings
 from trainyard.cluster_double.controllers.table import Controllers
 from trainyard.cluster_double.core.clock import Clock, SystemClock
@@ -25,6 +25,9 @@ from trainyard.cluster_double.core.objects import Json
 from trainyard.cluster_double.http.application import Application
 from trainyard.cluster_double.http.faults import Faults
 from trainyard.cluster_double.http.journal import Journal
+from trainyard.cluster_double.threads import LoopThread
+
+__all__ = ["ClusterDouble", "Settings", "kubeconfig"]
 
 
 class ClusterDouble:
@@ -37,11 +40,7 @@ class ClusterDouble:
         self._application = Application(self.cluster, self.faults, self.journal)
         self._wanted_port = port
         self.port = port
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._ready = threading.Event()
-        self._stop: asyncio.Event | None = None
-        self._fault: BaseException | None = None
+        self._thread = LoopThread("cluster-double", self._serve)
 
     @property
     def url(self) -> str:
@@ -56,29 +55,14 @@ class ClusterDouble:
 
     def start(self) -> None:
         """Raises OSError where the port is taken."""
-        self._thread = threading.Thread(target=self._run, name="cluster-double", daemon=True)
         self._thread.start()
-        self._ready.wait()
-        if self._fault is not None:
-            raise self._fault
 
     def stop(self) -> None:
-        if self._thread is not None and self._loop is not None and self._stop is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join()
-        self._thread = None
+        self._thread.stop()
 
     def call(self, act: Callable[[], Any]) -> Any:
         """Does something with `cluster` in the server's thread, and answers with what it gives."""
-
-        async def acting() -> Any:
-            return act()
-
-        return self.wait(acting())
-
-    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        assert self._loop is not None  # noqa: S101
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self._thread.call(act)
 
     def kubeconfig(self, folder: Path) -> Path:
         """Writes a kubeconfig that reaches this server, and answers with its path."""
@@ -87,39 +71,20 @@ class ClusterDouble:
         path.write_text(yaml.safe_dump(kubeconfig(self.url)))
         return path
 
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except OSError as fault:
-            self._fault = fault
-        finally:
-            self._ready.set()
-
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
-        self.faults.on_cut = self._in_loop(self._application.cut_watches)
+    async def _serve(self, ready: Callable[[], None], stop: asyncio.Event) -> None:
+        self.faults.on_cut = lambda: self._thread.soon(self._application.cut_watches)
         self.faults.on_forget = lambda: self.call(self.cluster.store.forget)
-        controllers = Controllers(self.cluster)
         runner = web.AppRunner(self._application.build(), access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         try:
             site = web.TCPSite(runner, "127.0.0.1", self._wanted_port)
             await site.start()
             self.port = runner.addresses[0][1]
-            async with controllers:
-                self._ready.set()
-                await self._stop.wait()
+            async with Controllers(self.cluster):
+                ready()
+                await stop.wait()
         finally:
-            self._application.cut_watches()
-            await runner.cleanup()
-
-    def _in_loop(self, act: Callable[[], None]) -> Callable[[], None]:
-        def ask() -> None:
-            assert self._loop is not None  # noqa: S101
-            self._loop.call_soon_threadsafe(act)
-
-        return ask
+            await closing.close(runner)
 
 
 def kubeconfig(url: str) -> Json:

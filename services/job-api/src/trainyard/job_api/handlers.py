@@ -167,7 +167,8 @@ def _key(request: Request, given: str | None) -> str:
 
 
 async def on_submit(gateway: Gateway, request: Request, command: SubmitJob) -> tuple[int, Any]:
-    return await submit(gateway, command.spec, request.source, _key(request, command.idempotency_key))
+    owner = command.owner or request.source
+    return await submit(gateway, command.spec, owner, _key(request, command.idempotency_key))
 
 
 async def on_cancel(gateway: Gateway, request: Request, command: CancelJob) -> tuple[int, Any]:

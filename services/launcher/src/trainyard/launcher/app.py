@@ -87,7 +87,7 @@ class Launcher:
         from trainyard.launcher.adapters.kubernetes import wiring  # noqa: PLC0415 - a second and 50 MiB
 
         progress = Progress(lambda: self._reconciler.caught_up, self._attempt)
-        return await wiring.parts(self._settings, await self._bus.keyvalue(BUCKET), self._clock, progress)
+        return await wiring.parts(self._settings, self._bus, self._clock, progress)
 
     def _attempt(self, job_id: str) -> int | None:
         """The attempt of a job that counts; None: it has ended."""

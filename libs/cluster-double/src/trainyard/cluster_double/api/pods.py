@@ -48,10 +48,8 @@ def bind(cluster: Cluster, namespace: str, name: str, body: Any) -> Json:
     if spec_of(pod).get("schedulingGates"):
         raise conflict(pods, name, f"pod {name} has non-empty .spec.schedulingGates")
     now = stamp(cluster.clock.now())
-    generation = meta(pod).get("generation")
     scheduled = {
         "type": "PodScheduled",
-        "observedGeneration": generation,
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": now,
@@ -87,7 +85,6 @@ def disrupt(cluster: Cluster, pod: Json, reason: str, message: str) -> Json:
     """Marks a pod as ended from outside, so that a job need not count it as its own failure."""
     mark = {
         "type": DISRUPTION,
-        "observedGeneration": meta(pod).get("generation"),
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": stamp(cluster.clock.now()),

@@ -58,7 +58,9 @@ def _reconcile(cluster: Cluster, key: Key) -> float | None:
     decision = decide(job, pods, cluster.clock.now(), cluster.settings.job_backoff_seconds)
     for pod in decision.release:
         _release(cluster, pod)
-    for pod in decision.delete:
+    for pod in decision.drop:
+        _release(cluster, pod)
+    for pod in (*decision.delete, *decision.drop):
         delete.delete(cluster, cluster.registry.named("pods"), key[0], name_of(pod), DeleteOptions())
         note(cluster, job, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", _SOURCE)
     refused = _create(cluster, job, decision)

@@ -56,9 +56,7 @@ def _node(cluster: Cluster, key: Key) -> float | None:
     left = _heard(cluster, node) + cluster.settings.node_grace_seconds - cluster.clock.now()
     if left <= 0:
         node = _silent(cluster, node)
-    node = _tainted(cluster, node)
-    if not has_condition(node, "Ready"):
-        _unready(cluster, name_of(node))
+    _tainted(cluster, node)
     return max(left, 1.0)
 
 
@@ -87,10 +85,11 @@ def _silent(cluster: Cluster, node: Json) -> Json:
         "message": "Kubelet stopped posting node status." if ready else "Kubelet never posted node status.",
     }
     conditions = with_condition(status_of(node).get("conditions") or [], told)
+    _unready(cluster, name_of(node))
     return cluster.store.put("/nodes", with_status(node, {**status_of(node), "conditions": conditions}))
 
 
-def _tainted(cluster: Cluster, node: Json) -> Json:
+def _tainted(cluster: Cluster, node: Json) -> None:
     ready = condition(node, "Ready")
     status = ready.get("status", "") if ready is not None else ""
     wanted: list[tuple[str, str]] = []
@@ -110,12 +109,11 @@ def _tainted(cluster: Cluster, node: Json) -> Json:
         spec = {**spec_of(node), "taints": [*kept, *added]}
         if not spec["taints"]:
             del spec["taints"]
-        return cluster.store.put("/nodes", {**node, "spec": spec})
-    return node
+        cluster.store.put("/nodes", {**node, "spec": spec})
 
 
 def _unready(cluster: Cluster, node: str) -> None:
-    """Pods of a node that is not ready are not ready."""
+    """Pods of a node that fell silent are not ready. Of one that calls itself not ready they keep their own word."""
     for pod in cluster.store.entries("/pods"):
         if spec_of(pod).get("nodeName") == node and has_condition(pod, "Ready") and is_running(pod):
             told = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(cluster.clock.now())}

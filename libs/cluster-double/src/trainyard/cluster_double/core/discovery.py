@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainyard.cluster_double.core import openapi
 from trainyard.cluster_double.core.objects import Json
 from trainyard.cluster_double.core.resources import VERBS, Registry, Resource
 
@@ -34,6 +35,8 @@ def document(registry: Registry, path: str, accept: str, host: str) -> Json | No
     parts = path.strip("/").split("/")
     if path == "/version":
         return VERSION
+    if path.startswith(openapi.ROOT):
+        return openapi.document(registry, path)
     if path in {"/api", "/apis"}:
         if "as=APIGroupDiscoveryList" in accept:
             return aggregated(registry, core=path == "/api")

@@ -165,10 +165,16 @@ def as_table(cluster: Cluster, call: Call, items: list[Json], metadata: Json) ->
     return tables.table(resource, items, metadata, cluster.clock.now(), columns, include)
 
 
-def review(call_body: bytes) -> Json:
-    """SelfSubjectAccessReview: the double lets everybody do everything."""
-    body = json.loads(call_body or b"{}")
-    return {**body, "kind": "SelfSubjectAccessReview", "metadata": {}, "status": {"allowed": True}}
+def review(body: bytes, media: str) -> Json:
+    """SelfSubjectAccessReview: the double lets everybody do everything, in whatever format they ask."""
+    asked = json.loads(body) if media == "application/json" else {}
+    return {
+        **asked,
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "metadata": {},
+        "status": {"allowed": True},
+    }
 
 
 def _versioned(resource: Resource, obj: Json) -> Json:

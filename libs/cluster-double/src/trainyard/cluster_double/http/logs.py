@@ -66,7 +66,7 @@ def _address(node: Json) -> str:
     status = status_of(node)
     addresses = {one["type"]: one["address"] for one in status.get("addresses") or ()}
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port")
-    host = addresses.get("InternalIP") or addresses.get("Hostname")
+    host = next((addresses[kind] for kind in ("Hostname", "InternalDNS", "InternalIP") if kind in addresses), None)
     if not host or not port:
-        raise ApiError(500, "InternalError", "no preferred addresses found; known addresses: []")
+        raise ApiError(500, "", "no preferred addresses found; known addresses: []")
     return f"https://{host}:{port}"

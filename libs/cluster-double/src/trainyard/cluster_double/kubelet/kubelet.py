@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from trainyard.cluster_double.core.objects import Json, name_of, namespace_of, spec_of, uid_of
 from trainyard.cluster_double.kubelet.client import Client
 from trainyard.cluster_double.kubelet.logs import Logs, Output
-from trainyard.cluster_double.kubelet.nodes import Node, NodeSpec, ready
+from trainyard.cluster_double.kubelet.nodes import Node, NodeSpec
+from trainyard.cluster_double.kubelet.nodes import ready as told_ready
 from trainyard.cluster_double.kubelet.pods import PodRun
 from trainyard.cluster_double.kubelet.script import Rule, Script, run
+from trainyard.cluster_double.threads import LoopThread
 
 
 class ScriptedKubelet:
@@ -32,24 +33,14 @@ class ScriptedKubelet:
         self._runs: dict[str, tuple[PodRun, asyncio.Task[None]]] = {}
         self._nodes: dict[str, Node] = {}
         self._logs = Logs()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
-        self._ready = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._fault: BaseException | None = None
+        self._thread = LoopThread("scripted-kubelet", self._serve)
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._run, name="scripted-kubelet", daemon=True)
         self._thread.start()
-        self._ready.wait()
-        if self._fault is not None:
-            raise self._fault
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._loop is not None and self._stop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join()
+        self._thread.stop()
 
     def plan(
         self, script: Script | Callable[[Json], Script], *, name: str = "*", labels: Mapping[str, str] | None = None
@@ -59,35 +50,40 @@ class ScriptedKubelet:
 
     def finish(self, namespace: str, name: str, exit_code: int = 0) -> None:
         """Ends a pod's containers now."""
-        self._in_loop(lambda: self._of(namespace, name).tell(exit_code))
+        self._thread.call(lambda: self._of(namespace, name).tell(exit_code))
 
     def push_out(self, namespace: str, name: str, why: str = "The node was low on resource: memory.") -> None:
         """Evicts a pod as under pressure: Failed, with reason Evicted and DisruptionTarget."""
-        self._in_loop(lambda: self._of(namespace, name).tell(137, why))
+        self._thread.call(lambda: self._of(namespace, name).tell(137, why))
 
     def write(self, namespace: str, name: str, text: str) -> None:
         """Adds a line to the pod's log."""
-        self._in_loop(lambda: self._output(namespace, name).write(text, time.time()))
+        self._thread.call(lambda: self._output(namespace, name).write(text, time.time()))
 
     def rotate(self, namespace: str, name: str, keep: int = 0) -> None:
         """The log's older lines are gone, as after a rotation."""
-        self._in_loop(lambda: self._output(namespace, name).rotate(keep))
+        self._thread.call(lambda: self._output(namespace, name).rotate(keep))
 
     def lose(self, node: str) -> None:
-        """The node falls silent, and the control plane finds it Unknown at once rather than after its grace period."""
+        """The node falls silent, and is marked as a control plane marks it once its grace period is over."""
         found = self._nodes[node]
-        self._in_loop(found.alive.clear)
-        told = ready("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
-        self._wait(found.report({"conditions": [told]}))
+        self._thread.call(found.alive.clear)
+        told = told_ready("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+        self._thread.wait(found.report({"conditions": [told]}))
+        for pod_run, _ in list(self._runs.values()):
+            if pod_run.node == node:
+                self._thread.wait(pod_run.doubt())
 
     def unready(self, node: str, why: str = "container runtime is down") -> None:
-        self._wait(self._nodes[node].report({"conditions": [ready("False", "KubeletNotReady", why)]}))
+        self._thread.wait(self._nodes[node].report({"conditions": [told_ready("False", "KubeletNotReady", why)]}))
 
     def recover(self, node: str) -> None:
         """A lost or unready node is well again; its pods go on."""
         found = self._nodes[node]
-        self._wait(found.report({"conditions": [ready("True", "KubeletReady", "kubelet is posting ready status")]}))
-        self._in_loop(found.alive.set)
+        self._thread.wait(
+            found.report({"conditions": [told_ready("True", "KubeletReady", "kubelet is posting ready status")]})
+        )
+        self._thread.call(found.alive.set)
 
     def _of(self, namespace: str, name: str) -> PodRun:
         for pod_run, _ in self._runs.values():
@@ -104,27 +100,7 @@ class ScriptedKubelet:
     def _script(self, pod: Json) -> Script:
         return next((rule.of(pod) for rule in self._rules if rule.takes(pod)), run())
 
-    def _in_loop(self, act: Callable[[], None]) -> None:
-        async def acting() -> None:
-            act()
-
-        self._wait(acting())
-
-    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
-        assert self._loop is not None  # noqa: S101
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=60)
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except (OSError, ValueError) as fault:
-            self._fault = fault
-        finally:
-            self._ready.set()
-
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
+    async def _serve(self, ready: Callable[[], None], stop: asyncio.Event) -> None:
         await self._logs.start()
         async with Client(self._kubeconfig) as client:
             self._nodes = {spec.name: Node(spec, client) for spec in self._specs}
@@ -132,8 +108,8 @@ class ScriptedKubelet:
                 await node.join(self._logs.port)
             tasks = [asyncio.create_task(node.renew()) for node in self._nodes.values()]
             tasks.append(asyncio.create_task(self._follow(client)))
-            self._ready.set()
-            await self._stop.wait()
+            ready()
+            await stop.wait()
             tasks += [task for _, task in self._runs.values()]
             for task in tasks:
                 task.cancel()

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 import trustme
 from aiohttp import web
 
+from trainyard.cluster_double import closing
 from trainyard.cluster_double.core.objects import seconds_of
 
 Place = tuple[str, str]
@@ -79,8 +80,7 @@ class Logs:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
-            await asyncio.sleep(0.1)  # TLS says goodbye in both directions
+            await closing.close(self._runner)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         names = request.match_info

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from trainyard.cluster_double.core.objects import Json, is_deleting, meta, name_of, namespace_of, status_of, uid_of
+from trainyard.cluster_double.core.objects import (
+    Json,
+    is_deleting,
+    meta,
+    name_of,
+    namespace_of,
+    stamp,
+    status_of,
+    uid_of,
+)
 from trainyard.cluster_double.kubelet import status as statuses
 from trainyard.cluster_double.kubelet.client import STRATEGIC, Client, Refused
 from trainyard.cluster_double.kubelet.logs import Logs, Output
@@ -31,6 +41,16 @@ class PodRun:
     @property
     def place(self) -> tuple[str, str]:
         return namespace_of(self.pod), name_of(self.pod)
+
+    @property
+    def node(self) -> str:
+        return self._node.spec.name
+
+    async def doubt(self) -> None:
+        """What the control plane writes into a pod whose node is lost."""
+        told = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(time.time())}
+        with contextlib.suppress(Refused):  # the pod is gone
+            await self._write({"conditions": [told]})
 
     def saw(self, pod: Json) -> None:
         self.pod = pod
@@ -117,6 +137,9 @@ class PodRun:
 
     async def _report(self, status: Json) -> None:
         await self._node.alive.wait()
+        await self._write(status)
+
+    async def _write(self, status: Json) -> None:
         namespace, name = self.place
         body = {"metadata": {"uid": uid_of(self.pod)}, "status": status}
         await self._client.request("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, STRATEGIC)

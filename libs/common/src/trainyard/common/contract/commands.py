@@ -21,6 +21,8 @@ class SubmitJob(Command):
     kind: ClassVar[str] = "job.submit"
     spec: dict[str, Any]
     idempotency_key: str | None = None
+    owner: str | None = None
+    """For whom a service asks; absent: for itself."""
 
 
 class CancelJob(Command):

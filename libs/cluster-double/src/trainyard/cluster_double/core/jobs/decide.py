@@ -36,6 +36,8 @@ class Decision:
     status: Json
     create: list[New] = field(default_factory=list)
     delete: list[Json] = field(default_factory=list)
+    drop: list[Json] = field(default_factory=list)
+    """Pods to delete without counting them as failed: nobody wants them any more."""
     release: list[Json] = field(default_factory=list)
     """Pods that are counted and may go (their finalizer is taken away)."""
     again: float | None = None
@@ -123,7 +125,11 @@ def _succeeding(job: Json, found: Tally) -> tuple[str, str] | None:
 
 
 def _end(decision: Decision, found: Tally, ending: Ending, now: float) -> None:
-    decision.delete = list(found.active)
+    # What is stopped because the job failed has failed with it; what a success leaves over has not.
+    if ending.final == "Failed":
+        decision.delete = list(found.active)
+    else:
+        decision.drop = list(found.active)
     _tell(decision, ending.target, "True", ending.reason, ending.message, now)
     if found.active or found.terminating:
         return
@@ -136,7 +142,7 @@ def _end(decision: Decision, found: Tally, ending: Ending, now: float) -> None:
 
 
 def _suspend(decision: Decision, found: Tally, now: float) -> None:
-    decision.delete = list(found.active)
+    decision.drop = list(found.active)
     decision.status.pop("startTime", None)
     if _tell(decision, "Suspended", "True", "JobSuspended", "Job suspended", now):
         decision.notes.append(("Normal", "Suspended", "Job suspended"))
@@ -161,7 +167,7 @@ def _scale(decision: Decision, job: Json, found: Tally, now: float, backoff: flo
     elif found.succeeded:
         wanted = running
     if running > wanted:
-        decision.delete = _surplus(found, running - wanted)
+        decision.drop = _surplus(found, running - wanted)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         decision.again = max(0.0, seconds_of(decision.status["startTime"]) + deadline - now)
@@ -201,7 +207,7 @@ def _wait(found: Tally, now: float, backoff: float) -> float:
 
 def _count(decision: Decision, job: Json, found: Tally) -> None:
     status, spec = decision.status, spec_of(job)
-    gone = {id(pod) for pod in decision.delete}
+    gone = {id(pod) for pod in (*decision.delete, *decision.drop)}
     active = [pod for pod in found.active if id(pod) not in gone]
     numbers = {"active": len(active) + len(decision.create), "succeeded": found.succeeded, "failed": found.failed}
     for name, value in numbers.items():
@@ -210,7 +216,7 @@ def _count(decision: Decision, job: Json, found: Tally) -> None:
         else:
             status.pop(name, None)
     status["ready"] = sum(is_ready(pod) for pod in active)
-    status["terminating"] = len(found.terminating) + len(decision.delete)
+    status["terminating"] = len(found.terminating) + len(gone)
     status["uncountedTerminatedPods"] = {}
     if found.completed:
         status["completedIndexes"] = indexes.written(found.completed)

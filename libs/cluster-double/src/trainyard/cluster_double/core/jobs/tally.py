@@ -85,7 +85,7 @@ def _has_failed(job: Json, pod: Json) -> bool:
     """A pod that is being deleted counts as failed at once, unless the job waits for it to end (Failed)."""
     if status_of(pod).get("phase") == "Failed":
         return True
-    return is_deleting(pod) and spec_of(job).get("podReplacementPolicy") != "Failed" and not spec_of(job).get("suspend")
+    return is_deleting(pod) and spec_of(job).get("podReplacementPolicy") != "Failed"
 
 
 def _failure(found: Tally, job: Json, pod: Json, index: int | None, *, tracked: bool) -> None:

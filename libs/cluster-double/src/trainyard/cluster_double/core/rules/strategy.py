@@ -65,7 +65,10 @@ STRATEGIES: dict[str, Strategy] = {
     "apps/deployments": _WORKLOAD,
     "apps/statefulsets": _WORKLOAD,
     "apps/replicasets": _WORKLOAD,
-    "policy/poddisruptionbudgets": Strategy(faults=others.budget_faults),
+    "policy/poddisruptionbudgets": Strategy(
+        faults=others.budget_faults,
+        initial_status={"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0},
+    ),
     "scheduling.k8s.io/priorityclasses": Strategy(
         others.priority_defaults, update_faults=others.priority_update_faults
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from trainyard.cluster_double.core.objects import Json, has_condition, is_deleting, meta, name_of, spec_of
+from trainyard.cluster_double.core.objects import Json, has_condition, is_deleting, meta, name_of, spec_of, status_of
 from trainyard.cluster_double.core.quantities import amount
 from trainyard.cluster_double.core.scheduling.filters import Room, barred, lacking
 from trainyard.cluster_double.core.scheduling.neighbours import apart
@@ -41,9 +41,12 @@ def place(pod: Json, rooms: Mapping[str, Room]) -> Placement:
         if not fixed and not short:
             fitting.append(room)
     if fitting:
-        best = max(fitting, key=lambda room: (_freedom(room), name_of(room.node)))
+        best = min(fitting, key=lambda room: (-_freedom(room), name_of(room.node)))
         return Placement(node=name_of(best.node))
     words = f"0/{len(rooms)} nodes are available: {_listed(reasons)}."
+    barrier = _may_not_push(pod, rooms)
+    if barrier is not None:
+        return Placement(message=f"{words} no new claims to deallocate, preemption: {barrier}")
     push = _preempt(pod, rooms)
     if push is not None:
         return Placement(message=words, victims=push[1], nominated=push[0])
@@ -65,11 +68,26 @@ def _freedom(room: Room) -> Fraction:
     return sum(shares, Fraction(0))
 
 
+def _may_not_push(pod: Json, rooms: Mapping[str, Room]) -> str | None:
+    """Why a pod may push nobody out now; None when it may."""
+    if spec_of(pod).get("preemptionPolicy") == "Never":
+        return "not eligible due to preemptionPolicy=Never."
+    room = rooms.get(status_of(pod).get("nominatedNodeName") or "")
+    mine = int(spec_of(pod).get("priority") or 0)
+    for one in room.pods.values() if room is not None else ():
+        # The room that it was promised is being made: no more must go for it.
+        if (
+            int(spec_of(one).get("priority") or 0) < mine
+            and is_deleting(one)
+            and has_condition(one, "DisruptionTarget")
+        ):
+            return "not eligible due to a terminating pod on the nominated node."
+    return None
+
+
 def _preempt(pod: Json, rooms: Mapping[str, Room]) -> tuple[str, tuple[Json, ...]] | None:
     """The node where the fewest and least important pods must go, and those pods."""
     mine = int(spec_of(pod).get("priority") or 0)
-    if spec_of(pod).get("preemptionPolicy") == "Never":
-        return None
     found: list[tuple[int, int, str, tuple[Json, ...]]] = []
     for name, room in rooms.items():
         if barred(pod, room):
@@ -87,10 +105,6 @@ def _preempt(pod: Json, rooms: Mapping[str, Room]) -> tuple[str, tuple[Json, ...
 def _victims(pod: Json, room: Room, mine: int) -> Sequence[Json] | None:
     lesser = [one for one in room.pods.values() if int(spec_of(one).get("priority") or 0) < mine]
     if not lesser or lacking(pod, room, lesser):
-        return None
-    # Whoever is on its way out already frees the room without more victims.
-    going = [one for one in lesser if is_deleting(one) or has_condition(one, "DisruptionTarget")]
-    if going and not lacking(pod, room, going):
         return None
     chosen = sorted(
         lesser, key=lambda one: (-int(spec_of(one).get("priority") or 0), str(meta(one).get("creationTimestamp")))
