@@ -76,7 +76,10 @@ async def state(cluster: Any, wanted: str, name: str = "digits") -> dict[str, An
         status = cluster.call("GET", f"{PATH}/{name}").get("status", {})
         return status if status.get("state") == wanted else None
 
-    found: dict[str, Any] = await eventually(look, within=30)
+    try:
+        found: dict[str, Any] = await eventually(look, within=15)
+    except AssertionError:
+        raise AssertionError(cluster.call("GET", f"{PATH}/{name}").get("status")) from None
     return found
 
 

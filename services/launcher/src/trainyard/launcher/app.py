@@ -39,12 +39,9 @@ class Launcher:
         self._reconciler = Reconciler(
             log=self._bus,
             active=self._active,
-            backends={"default": self._parts.backend, "noop": NoopBackend(settings.node)},
-            images=self._parts.images,
-            admission=self._parts.admission,
+            parts=self._parts,
+            noop=NoopBackend(settings.node),
             clock=self._clock,
-            need=self._parts.need,
-            share=self._parts.share,
         )
         return None
 

@@ -23,6 +23,8 @@ class Parts:
     share: Share | None = None
     work: list[Work] = field(default_factory=list)
     """What runs beside the reconciler."""
+    moved: Callable[[str], None] = lambda job_id: None
+    """Hears the id of every job that the log has moved."""
     leave: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     """What others are told at an orderly end."""
     close: list[Callable[[], Awaitable[None]]] = field(default_factory=list)

@@ -7,7 +7,7 @@ restart the jobs that run are found first (they hold their resources), then thos
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import ParamSpec
 
@@ -18,10 +18,11 @@ from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
-from trainyard.launcher.core.admission import Admission, Need, need_of
+from trainyard.launcher.core.admission import Need
 from trainyard.launcher.core.decide import pending_fault
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.ports import ActiveSet, Backend, Images, Share
+from trainyard.launcher.parts import Parts
+from trainyard.launcher.ports import ActiveSet, Backend
 from trainyard.launcher.shepherd import Shepherd
 
 log = structlog.get_logger()
@@ -38,27 +39,17 @@ _WAITS = frozenset({State.RESOLVED, State.QUEUED})
 
 
 class Reconciler:
-    def __init__(
-        self,
-        *,
-        log: EventLog,
-        active: ActiveSet,
-        backends: Mapping[str, Backend],
-        images: Images,
-        admission: Admission,
-        clock: Clock,
-        need: Callable[[Job], Need] = lambda job: need_of(job.spec, job.resolution),
-        share: Share | None = None,
-    ) -> None:
-        """`need`: what admission counts for a job; `share`: which jobs are this launcher's, None: all."""
+    def __init__(self, *, log: EventLog, active: ActiveSet, parts: Parts, noop: Backend, clock: Clock) -> None:
+        """`noop`: the backend of jobs that ask for the image of that name."""
         self._log = log
         self._active = active
-        self._backends = backends
-        self._images = images
-        self._admission = admission
+        self._backends = {"default": parts.backend, "noop": noop}
+        self._images = parts.images
+        self._admission = parts.admission
+        self._needed = parts.need
+        self._share = parts.share
+        self._moved = parts.moved
         self._clock = clock
-        self._needed = need
-        self._share = share
         self._room = asyncio.Semaphore(APPENDS)
         self._jobs: dict[str, Job] = {}
         self._shepherds: dict[str, Shepherd] = {}
@@ -93,6 +84,7 @@ class Reconciler:
             if self.caught_up:
                 for job in moved:
                     self._touch(job)
+                    self._moved(job.job_id)
                 self._admit()
             else:
                 for job in moved:

@@ -24,8 +24,8 @@ from trainyard.launcher.core.cluster.resource import Resource
 
 log = structlog.get_logger()
 
-RESYNC = 30.0  # seconds after which every resource whose job has not ended is looked at in any case
-QUIET = 1.0  # seconds between two looks at one resource
+RESYNC = 10.0  # seconds after which every resource whose job has not ended is looked at in any case: its progress
+QUIET = 1.0  # seconds between two looks at a job that is being cancelled
 AGAIN = (1.0, 2.0, 5.0, 15.0)  # seconds after a fault
 
 Key = tuple[str, str]
@@ -48,7 +48,6 @@ class Operator:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._resources.run())
-            group.create_task(self._listen())
             group.create_task(self._work())
             group.create_task(self._resync())
 
@@ -66,12 +65,11 @@ class Operator:
         self._due[key] = min(due, self._due.get(key, due))
         self._woken.set()
 
-    async def _listen(self) -> None:
-        """Live events; those that are missed are found by the next round."""
-        async for recorded in self._bus.observe("trainyard.job.*.*"):
-            key = self._keys.get(recorded.event.entity_id())
-            if key is not None:
-                self._ask(key, QUIET if recorded.event.kind == "progress" else 0.0)
+    def moved(self, job_id: str) -> None:
+        """The log has moved a job."""
+        key = self._keys.get(job_id)
+        if key is not None:
+            self._ask(key)
 
     async def _resync(self) -> None:
         while True:

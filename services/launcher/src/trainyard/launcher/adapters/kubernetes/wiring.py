@@ -18,7 +18,7 @@ from trainyard.launcher.adapters.kubernetes.operator import Operator
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
 from trainyard.launcher.core.admission import Admission, Need
 from trainyard.launcher.core.manifests import Cluster
-from trainyard.launcher.parts import Parts, Progress, Work
+from trainyard.launcher.parts import Parts, Progress
 from trainyard.launcher.settings import Settings
 
 EVERYTHING = Need(float("inf"), 2**62, ranks=2**31)
@@ -38,16 +38,18 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     cluster = Cluster(
         namespace=settings.namespace, offers=discovery.offers(installed), output_claim=settings.output_claim
     )
-    work: list[Work] = [cache.run, members.run, nodes.run, lambda: sweeper.run(progress.caught_up)]
-    if kinds.TRAINING_JOB.group_version in installed:
-        work.append(Operator(api, bus, clock, members.owns).run)
-    return Parts(
+    made = Parts(
         KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
         members,
-        work=work,
+        work=[cache.run, members.run, nodes.run, lambda: sweeper.run(progress.caught_up)],
         leave=[members.leave],
         close=[logs.close, api.close],
     )
+    if kinds.TRAINING_JOB.group_version in installed:
+        operator = Operator(api, bus, clock, members.owns)
+        made.work.append(operator.run)
+        made.moved = operator.moved
+    return made
