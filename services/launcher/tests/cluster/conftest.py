@@ -78,13 +78,16 @@ class ClusterWorld:
         return job
 
     async def cancel(self, job: str) -> None:
+        await self.tell(job, events.JobCancelling, by="ann")
+
+    async def tell(self, job: str, kind: type[events.JobEvent], **fields: Any) -> None:
         while True:
             latest = await self.bus.latest("job", job)
             try:
-                await self.bus.append(events.JobCancelling(job_id=job, by="ann"), after=latest[-1].seq)
+                await self.bus.append(kind(job_id=job, **fields), after=latest[-1].seq)
                 return
             except StaleSequence:
-                continue
+                await asyncio.sleep(0)
 
     async def kinds(self, job: str) -> list[str]:
         return [item.event.kind async for item in self.bus.history("job", job)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trainyard.cluster_double.kubelet.script import Script, bad_image, forever, out_of_memory, run
+from trainyard.common.contract import events
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.testing.eventually import eventually
@@ -88,3 +89,14 @@ async def test_5_an_image_that_cannot_be_had_does_not_hold_the_job_for_ever(
     event: Any = await cluster.until(await cluster.submit(timeouts={"grace": 1}), "failed")
     assert event.reason is EndReason.IMAGE_PULL
     assert "ImagePullBackOff" in event.message
+
+
+async def test_a_suspended_job_leaves_the_cluster_and_comes_back(cluster: Any) -> None:
+    cluster.kubelet.plan(run(0.2))
+    cluster.kubelet.plan(forever(), labels={"trainyard.dev/attempt": "1"})
+    job = await cluster.submit(timeouts={"grace": 1})
+    await cluster.until(job, "running")
+    await cluster.tell(job, events.JobSuspending, by="ann", attempt=1)
+    await cluster.until(job, "suspended")
+    await cluster.tell(job, events.JobQueued, attempt=2, message="resumed by ann")
+    assert (await cluster.until(job, "succeeded", "failed")).attempt == 2

@@ -35,6 +35,7 @@ APPENDS = 256  # under way at once; thousands would wait for one another until t
 TOLD_EVERY = 0.03  # of an image's bytes
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
+_ENDING = frozenset({State.SUSPENDING, State.CANCELLING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
 
 
@@ -120,7 +121,7 @@ class Reconciler:
         if job.head.state in _RUNS:
             self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
-        elif job.head.state is State.CANCELLING:
+        elif job.head.state in _ENDING:
             self._admission.release(job.job_id)
             if job.head.attempt:  # its ranks have their grace, and hold what they have until then
                 self._admission.occupy(job.job_id, self._need(job), job.devices)
@@ -258,10 +259,12 @@ class Reconciler:
                 delay = min(delay * 2, 60.0)
         self._shepherds.pop(job_id, None)
         self._tending.pop(job_id, None)
-        if job_id in self._jobs:
+        if job_id in self._jobs and shepherd.job.head.terminal:
             self._ended.add(job_id)
         shepherd.backend.forget(shepherd.job)
         self._forget(job_id)
+        if shepherd.job.head.state in _WAITS:  # suspended, and resumed at once
+            self._touch(shepherd.job)
         self._admit()
 
     async def _fail(self, job: Job, reason: EndReason, message: str) -> None:

@@ -33,7 +33,7 @@ PATIENT_AFTER = 20.0  # seconds
 FAULT_DELAY = 2.0  # seconds
 TAIL = 20
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING})
-_WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.CANCELLING})
+_WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.SUSPENDING, State.CANCELLING})
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class Shepherd:
     """Rank → accelerators that admission gave it."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel), or the backend sees something new."""
+    _suspending: bool = False
     _told: str = ""
     """Why the job does not run yet, as the log was told last."""
 
@@ -58,13 +59,19 @@ class Shepherd:
         if self.job.head.state is State.RUNNING:
             progress = await Progress.resume(self.log, self.job)
         began = self.clock.monotonic()
-        while not self.job.head.terminal:
+        while not self._done():
             try:
                 await self._turn(progress, self.clock.monotonic() - began)
             except Unavailable as error:
                 await self._after(error, error.delay)
             except OSError as error:  # of the backend: too many open files, a disk that does not answer
                 await self._after(error, FAULT_DELAY)
+
+    def _done(self) -> bool:
+        """It has ended, or is suspended: who resumes it queues it anew, perhaps before we have learnt of its being so."""
+        state = self.job.head.state
+        self._suspending = self._suspending or state is State.SUSPENDING
+        return self.job.head.terminal or (self._suspending and state not in {State.SUSPENDING, State.CANCELLING})
 
     def learn(self, job: Job) -> None:
         """The log has moved the job."""

@@ -215,10 +215,21 @@ class JobRestarting(AttemptEvent):
     """The last lines of the rank that is to blame."""
 
 
+class JobSuspending(AttemptEvent):
+    """A wish: the processes get SIGTERM and their grace; what they saved is where the job will go on."""
+
+    kind: ClassVar[str] = "suspending"
+    by: str
+    message: str = ""
+
+
 class JobSuspended(AttemptEvent):
+    """Its processes have ended and what it held is free. `queued` with the next attempt resumes it."""
+
     kind: ClassVar[str] = "suspended"
     by: str
     message: str = ""
+    endings: tuple[Ending, ...] = ()
 
 
 class JobCancelling(JobEvent):
@@ -352,7 +363,7 @@ JOB_EVENTS: dict[str, type[JobEvent]] = {
     cls.kind: cls
     for cls in (
         JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobPending, JobRunning, JobProgress, JobRestarting,
-        JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
+        JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
     )
 }
 CONVERSION_EVENTS: dict[str, type[ConversionEvent]] = {

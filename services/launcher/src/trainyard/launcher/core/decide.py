@@ -258,6 +258,16 @@ def _cancelling(sight: Sight) -> Decision:
     )
 
 
+def _suspending(sight: Sight) -> Decision:
+    if not all(rank.over for rank in sight.ranks):
+        return Stop("suspended")
+    return Append(
+        events.JobSuspended(
+            job_id=sight.job.job_id, attempt=sight.job.attempt, by=sight.backend, endings=_endings(sight)
+        )
+    )
+
+
 def _all_that_ran(sight: Sight) -> tuple[RankSeen, ...]:
     """A job that runs has all its ranks. One of which nothing is left (somebody deleted its folder) has vanished."""
     seen = {rank.rank: rank for rank in sight.ranks if rank.phase is not Phase.ABSENT}
@@ -307,7 +317,7 @@ def _sentence(rank: RankSeen, tail: Tail) -> str:
 
 def _overdue(sight: Sight) -> EndReason | None:
     limits, job = sight.job.spec.timeouts, sight.job
-    if limits.active is not None and job.started_at is not None and sight.now - job.started_at > limits.active:
+    if limits.active is not None and job.ran_for(sight.now) > limits.active:
         return EndReason.DEADLINE
     since = max(job.attempt_started_at or 0.0, sight.last_progress or 0.0)
     if limits.idle is not None and since and sight.now - since > limits.idle:
@@ -336,5 +346,6 @@ _BY_STATE: dict[State, Callable[[Sight], Decision]] = {
     State.RESTARTING: _admitted,
     State.STARTING: _starting,
     State.RUNNING: _running,
+    State.SUSPENDING: _suspending,
     State.CANCELLING: _cancelling,
 }
