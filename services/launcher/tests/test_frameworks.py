@@ -63,6 +63,16 @@ def torch_rank(rank: RankPlan) -> Identity:
     return int(env["RANK"]), int(env["WORLD_SIZE"])
 
 
+def lightning_rank(rank: RankPlan) -> Identity:
+    """As TorchElasticEnvironment reads it: `detect`, then `validate_settings` of what Trainer and Fabric find."""
+    env = rank.env
+    assert "TORCHELASTIC_RUN_ID" in env
+    for prefix in ("PL_TRAINER", "LT"):
+        assert int(env[f"{prefix}_DEVICES"]) * int(env[f"{prefix}_NUM_NODES"]) == int(env["WORLD_SIZE"])
+        assert env[f"{prefix}_DEVICES"] == env["LOCAL_WORLD_SIZE"]
+    return torch_rank(rank)
+
+
 def deepspeed_rank(rank: RankPlan) -> Identity:
     env = rank.env
     assert int(env["CROSS_RANK"]) * int(env["LOCAL_SIZE"]) + int(env["LOCAL_RANK"]) == int(env["RANK"])
@@ -116,6 +126,7 @@ def our_rank(rank: RankPlan) -> Identity:
 
 READ: Mapping[tuple[str, str | None], Callable[[RankPlan], Identity]] = {
     ("pytorch", None): torch_rank,
+    ("lightning", None): lightning_rank,
     ("deepspeed", None): deepspeed_rank,
     ("colossalai", None): torch_rank,
     ("oneflow", None): torch_rank,
@@ -152,6 +163,7 @@ def test_the_framework_reads_dense_ranks_that_agree(
     ("framework", "mode", "count"),
     [
         ("pytorch", "torchrun", "PET_NPROC_PER_NODE"),
+        ("lightning", "torchrun", "PET_NPROC_PER_NODE"),
         ("paddle", "launch", "PADDLE_NPROC_PER_NODE"),
     ],
 )
