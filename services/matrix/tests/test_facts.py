@@ -34,6 +34,7 @@ def test_what_nobody_knows_is_listed() -> None:
     gaps = {(finding.table, finding.row): finding.text for finding in lint(shipped())}
     assert "not known" in gaps["cubins", "pytorch 2.5.0"]
     assert "no build" in gaps["builds", "pytorch 2.15.0"]
+    assert ("builds", "lightning 2.6.6") not in gaps, "it has none of its own: torch's count"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,7 @@ def test_what_nobody_knows_is_listed() -> None:
         ("floors", "pytorch\t12.0\t2.7.0\t12.8\tsomewhere\t2026-12-01", "stands here twice"),
         ("floors", "jax\t12.0\t0.5.0\t12.8\t \t2026-12-01", "has no source"),
         ("floors", "jax\t12.0\t0.5.0\t12.8\tsomewhere\tyesterday", "is not a date"),
+        ("requirements", "lightning\t==2.6.6\tpytorch\t>=9\tsomewhere\t2026-12-01", "no release of pytorch that we"),
         ("drivers", "14.0\tGA\t600.1\t610\tsomewhere\t2026-12-01", "the minimum is above the full driver"),
         ("hardware", "x1\tx1\tacme\tgpu\tcuda\t\t\t\t\tsomewhere\t2026-12-01", "vendor acme is not in vendors"),
         (

@@ -19,7 +19,7 @@ Row = Mapping[str, str]
 Capability = tuple[int, int]
 """NVIDIA compute capability: (8, 6) is 8.6."""
 
-TABLES = ("releases", "builds", "cubins", "floors", "drivers", "features", "hardware", "vendors")
+TABLES = ("releases", "requirements", "builds", "cubins", "floors", "drivers", "features", "hardware", "vendors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,16 @@ class Release:
     pythons: tuple[str, ...]
     """Minor versions that have wheels on Linux."""
     machines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A framework that stands on another one: its kernels and accelerators are those of that one's builds."""
+
+    framework: str
+    releases: SpecifierSet
+    needs: str
+    range: SpecifierSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,7 @@ class Feature:
 class Facts:
     releases: Mapping[str, tuple[Release, ...]] = field(default_factory=dict)
     """Framework → its releases, newest first."""
+    requirements: tuple[Requirement, ...] = ()
     builds: Mapping[str, tuple[Build, ...]] = field(default_factory=dict)
     cubins: Mapping[tuple[str, str], tuple[Cubins, ...]] = field(default_factory=dict)
     """By framework and CUDA `major.minor`."""
@@ -140,6 +151,10 @@ def parse(tables: Mapping[str, str]) -> Facts:
     }
     return Facts(
         releases=newest,
+        requirements=tuple(
+            Requirement(row["framework"], SpecifierSet(row["releases"]), row["needs"], SpecifierSet(row["range"]))
+            for row in rows["requirements"]
+        ),
         builds={name: tuple(found) for name, found in builds.items()},
         cubins={key: tuple(found) for key, found in cubins.items()},
         floors=tuple(

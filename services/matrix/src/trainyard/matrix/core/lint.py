@@ -17,6 +17,7 @@ from trainyard.matrix.core.facts import Facts, Row
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "releases": ("framework", "release"),
+    "requirements": ("framework", "releases", "needs"),
     "builds": ("framework", "releases", "stack", "stack_version", "status", "libraries"),
     "cubins": ("framework", "releases", "cuda", "machine"),
     "floors": ("framework", "capability"),
@@ -26,6 +27,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "vendors": ("vendor",),
 }
 """What names a row in each table."""
+_RANGES = {"features": ("capability",), "requirements": ("range",)}
+"""Columns beside `releases` that are PEP 440 ranges."""
 _RECHECK = ("recalled", "recheck")
 
 
@@ -40,7 +43,7 @@ class Finding:
 
 def lint(facts: Facts) -> list[Finding]:
     """Faults first."""
-    found = [*_rows(facts), *_links(facts), *_gaps(facts)]
+    found = [*_rows(facts), *_links(facts), *_requirements(facts), *_gaps(facts)]
     return sorted(found, key=lambda finding: not finding.fault)
 
 
@@ -63,8 +66,7 @@ def _rows(facts: Facts) -> Iterator[Finding]:
 
 
 def _range(table: str, name: str, row: Row) -> Iterator[Finding]:
-    columns = ("releases", "capability") if table == "features" else ("releases",)
-    for column in columns:
+    for column in ("releases", *_RANGES.get(table, ())):
         try:
             SpecifierSet(row.get(column, ""))
         except InvalidSpecifier:
@@ -90,9 +92,19 @@ def _links(facts: Facts) -> Iterator[Finding]:
                 yield Finding("builds", framework, text, fault=False)
 
 
+def _requirements(facts: Facts) -> Iterator[Finding]:
+    """Frameworks that stand on releases of another one that nobody knows."""
+    for requirement in facts.requirements:
+        needed = facts.releases.get(requirement.needs, ())
+        if not any(release.version in requirement.range for release in needed):
+            text = f"no release of {requirement.needs} that we know is in {requirement.range}"
+            yield Finding("requirements", requirement.framework, text, fault=True)
+
+
 def _gaps(facts: Facts) -> Iterator[Finding]:
+    on_another = {requirement.framework for requirement in facts.requirements}
     for framework, releases in facts.releases.items():
-        for release in releases:
+        for release in releases if framework not in on_another else ():
             builds = [build for build in facts.builds.get(framework, ()) if release.version in build.releases]
             name = f"{framework} {release.version}"
             if not builds:
