@@ -177,6 +177,13 @@ def test_a_launcher_of_the_framework_on_every_replica(
     assert ranks[0].command[1] == "-m"
 
 
+def test_a_launchers_own_logs_lie_with_the_results_not_with_the_code(job: MakeJob, plan: MakePlan) -> None:
+    (paddle,) = plan(job(**shaped("paddle", "launch", 1, 2))).ranks
+    assert paddle.env["PADDLE_LOG_DIR"] == f"{paddle.env['TRAINYARD_OUTPUT']}/paddle_log"
+    (msrun,) = plan(job(**shaped("mindspore", "msrun", 1, 2))).ranks
+    assert f"--log_dir={msrun.env['TRAINYARD_OUTPUT']}/msrun_log" in msrun.command
+
+
 @pytest.mark.parametrize(("nodes", "processes"), SHAPES)
 def test_msrun(job: MakeJob, plan: MakePlan, nodes: int, processes: int) -> None:
     ranks = plan(job(framework="mindspore", replicas=nodes, processes=processes, command="python t.py -x")).ranks
