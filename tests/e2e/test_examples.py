@@ -20,7 +20,7 @@ from trainyard.common.testing.yard import YardProcess
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
-IN_CI = ("generic", "jax", "lightgbm", "sklearn", "tensorflow", "xgboost")
+IN_CI = ("generic", "jax", "lightgbm", "lightning", "sklearn", "tensorflow", "xgboost")
 """Beside PyTorch, which is the main job."""
 BY_HAND = (
     "catboost", "colossalai", "deepspeed", "keras", "mindspore", "mpi", "mxnet", "paddle", "ray", "tensorflow/ps.yaml",
