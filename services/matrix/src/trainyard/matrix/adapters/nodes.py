@@ -104,8 +104,9 @@ def _alike(before: Node, after: Node) -> bool:
 
 def _sorts(node: Node, known: Hardware) -> list[inventory.Node]:
     """One entry for each product on the node; one without a product for a resource that no label explains."""
+    container = node.backend != "local"
     found = [
-        inventory.Node(node.name, group.product, group.count, group.driver, node.machine)
+        inventory.Node(node.name, group.product, group.count, group.driver, node.machine, container)
         for group in node.accelerators
         if group.count
     ]
@@ -114,5 +115,5 @@ def _sorts(node: Node, known: Hardware) -> list[inventory.Node]:
         if vendor is not None and count:
             product = node.labels.get(vendor.label, "") if vendor.label else ""
             driver = node.labels.get(_DRIVER) if vendor.stack == "cuda" else None
-            found.append(inventory.Node(node.name, product, int(count), driver, node.machine))
-    return found or [inventory.Node(node.name, "", 0, None, node.machine)]
+            found.append(inventory.Node(node.name, product, int(count), driver, node.machine, container))
+    return found or [inventory.Node(node.name, "", 0, None, node.machine, container)]
