@@ -82,9 +82,9 @@ async def test_a_waiting_pod_says_why(cluster: Any) -> None:
 async def test_5_an_image_that_cannot_be_had_does_not_hold_the_job_for_ever(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trainyard.launcher.core import decide  # noqa: PLC0415
+    from trainyard.launcher.core import pending  # noqa: PLC0415
 
-    monkeypatch.setitem(decide.PENDING_LIMITS, EndReason.IMAGE_PULL, 1.0)
+    monkeypatch.setitem(pending.PENDING_LIMITS, EndReason.IMAGE_PULL, 1.0)
     cluster.kubelet.plan(bad_image())
     event: Any = await cluster.until(await cluster.submit(timeouts={"grace": 1}), "failed")
     assert event.reason is EndReason.IMAGE_PULL

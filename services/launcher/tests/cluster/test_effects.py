@@ -13,7 +13,7 @@ import pytest
 
 from trainyard.cluster_double.kubelet.script import forever, run
 from trainyard.launcher.adapters.kubernetes import api
-from trainyard.launcher.core import decide
+from trainyard.launcher.core import decide, pending
 
 pytestmark = pytest.mark.integration
 
@@ -50,7 +50,7 @@ class Counter:
 @pytest.fixture
 def plan(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decide, "BACKOFF", (0.05,))
-    monkeypatch.setattr(decide, "QUIET", 3600.0)
+    monkeypatch.setattr(pending, "QUIET", 3600.0)
     cluster.kubelet.plan(run(0.2))
     cluster.kubelet.plan(forever(), labels={"trainyard.dev/attempt": "1"})
     cluster.kubelet.plan(run(0.2, exit_code=1), labels={"trainyard.dev/attempt": "1", "trainyard.dev/role": "reader"})

@@ -19,8 +19,8 @@ from trainyard.common.contract import events, subjects
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.core.admission import Need
-from trainyard.launcher.core.decide import pending_fault
 from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.pending import pending_fault
 from trainyard.launcher.parts import Parts
 from trainyard.launcher.ports import ActiveSet, Backend
 from trainyard.launcher.shepherd import Shepherd

@@ -20,10 +20,11 @@ from trainyard.common.errors import StaleSequence, TrainyardError, Unavailable
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import allows
 from trainyard.launcher.core import job as jobs
-from trainyard.launcher.core.decide import Append, Sight, Start, Stop, decide, restart_delay
+from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 

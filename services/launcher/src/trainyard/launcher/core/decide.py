@@ -7,99 +7,27 @@ that was killed at any line asks the same question after its restart and goes on
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from trainyard.common.contract import events
-from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.lifecycle.states import BUDGET_OF, Budget, EndReason, State
+from trainyard.launcher.core.causes import cause
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
+from trainyard.launcher.core.pending import news, pending
 from trainyard.launcher.core.plan import places, serves
-
-Tail = Callable[[int], Sequence[str]]
-"""Rank → its last log lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    event: events.JobEvent
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Make the ranks that are absent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing to do until something changes."""
-
-
-Decision = Append | Start | Stop | Wait
+from trainyard.launcher.core.sight import Append, Decision, Sight, Start, Stop, Wait
 
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
-PENDING_LIMITS = {
-    EndReason.IMAGE_PULL: 300.0,
-    EndReason.INIT_FAILED: 300.0,
-    EndReason.START: 300.0,  # a secret or volume that is not there
-    EndReason.QUOTA: None,
-    EndReason.UNSCHEDULABLE: None,
-}
-"""Seconds that a rank may fail to begin for a reason, while its job holds what it has; None: for as long as the job waits."""
-QUIET = 5.0  # seconds that a rank may take to begin before anybody is told what it waits for
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
 LONGEST_LINE = 500  # characters of a log line in an event
-_OURS = {
-    EndReason.PENDING_DEADLINE: ("it did not start within {} (timeouts.pending)", "pending"),
-    EndReason.DEADLINE: ("it ran longer than {} (timeouts.active)", "active"),
-    EndReason.IDLE: ("it reported no progress for {} (timeouts.idle)", "idle"),
-}
-"""Time-outs for which ranks that were well are stopped: the words, and the field that says how long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """Everything that a decision is made from."""
-
-    job: Job
-    ranks: Sequence[RankSeen]
-    now: float
-    """Unix seconds."""
-    last_progress: float | None
-    backend: str
-    node: str
-    outputs: str | None
-    tail: Tail
-    devices: tuple[tuple[str, ...], ...] = ()
-    """Rank → accelerators that admission gave it."""
-    told: str = ""
-    """Why it does not run yet, as the log was told last."""
 
 
 def decide(sight: Sight) -> Decision:
     """The next step for a job that has been admitted, or that is being cancelled."""
     by_state = _BY_STATE.get(sight.job.head.state or State.SUBMITTED)
     return by_state(sight) if by_state is not None else Wait()
-
-
-def pending_fault(job: Job, now: float) -> events.JobFailed | None:
-    """A job that has waited longer than it wants to."""
-    limit = job.spec.timeouts.pending
-    if limit is None or job.started_at is not None or now - job.submitted_at <= limit:
-        return None
-    return events.JobFailed(
-        job_id=job.job_id,
-        attempt=job.attempt,
-        reason=EndReason.PENDING_DEADLINE,
-        message=f"it did not start within {human_seconds(limit)} (timeouts.pending)",
-    )
 
 
 def restart_delay(job: Job) -> float:
@@ -126,9 +54,11 @@ def _starting(sight: Sight) -> Decision:
     if any(rank.reason is EndReason.START or rank.stopped_for for rank in sight.ranks):
         return _failing(sight)
     if any(rank.phase is Phase.ABSENT for rank in sight.ranks):
-        return _news(sight) or Start()
+        return news(sight) or Start()
+    if any(rank.pending is not None for rank in sight.ranks) and any(rank.failed for rank in sight.ranks):
+        return _failing(sight)
     if any(rank.phase is Phase.STARTING for rank in sight.ranks):
-        return _pending(sight)
+        return pending(sight)
     where = dict(zip((rank.rank for rank in sight.ranks), places(sight.job.spec), strict=True))
     return Append(
         events.JobRunning(
@@ -147,35 +77,6 @@ def _starting(sight: Sight) -> Decision:
             ),
         )
     )
-
-
-def _pending(sight: Sight) -> Decision:
-    """Some ranks do not run yet: for how long they may, and what people are told."""
-    job, waiting = sight.job, [rank for rank in sight.ranks if rank.pending is not None]
-    if waiting and any(rank.failed for rank in sight.ranks):
-        return _failing(sight)
-    limit = job.spec.timeouts.pending
-    if limit is not None and job.started_at is None and sight.now - job.submitted_at > limit:
-        return Stop(EndReason.PENDING_DEADLINE.value)
-    for rank in waiting:
-        pending = rank.pending
-        longest = PENDING_LIMITS.get(pending.reason) if pending is not None and pending.reason is not None else None
-        if pending is not None and longest is not None and sight.now - pending.since > longest:
-            return Stop(f"{pending.reason}: rank {rank.rank} could not start: {pending.message}")
-    return _news(sight) or Wait()
-
-
-def _news(sight: Sight) -> Append | None:
-    """Why it does not run yet, where the log was told otherwise."""
-    job = sight.job
-    worst = next((rank.pending for rank in sorted(sight.ranks, key=_worst) if rank.pending is not None), None)
-    if worst is None or worst.message == sight.told or (worst.reason is None and sight.now - worst.since < QUIET):
-        return None
-    return Append(events.JobPending(job_id=job.job_id, attempt=job.attempt, message=worst.message, reason=worst.reason))
-
-
-def _worst(rank: RankSeen) -> tuple[bool, int]:
-    return rank.pending is None or rank.pending.reason is None, rank.rank
 
 
 def _running(sight: Sight) -> Decision:
@@ -205,7 +106,7 @@ def _failing(sight: Sight) -> Decision:
     """One rank has ended badly: the others are ended too, then the attempt is over."""
     if not all(rank.over for rank in sight.ranks):
         return Stop("another rank has failed")
-    reason, message, culprit = _cause(sight)
+    reason, message, culprit = cause(sight)
     endings = _endings(sight)
     tail = tuple(line[:LONGEST_LINE] for line in sight.tail(culprit.rank)) if culprit is not None else ()
     budget = BUDGET_OF[reason]
@@ -275,44 +176,6 @@ def _all_that_ran(sight: Sight) -> tuple[RankSeen, ...]:
         seen.get(place.rank) or RankSeen(place.rank, Phase.VANISHED, ended_at=sight.now)
         for place, _ in places(sight.job.spec)
     )
-
-
-def _cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
-    """What ended the attempt: our own time-out, or else the first rank that ended badly by itself.
-
-    Ranks are stopped for a time-out only while all of them are well, so it comes before what they make of the stop. A rank
-    that infrastructure took comes before ranks that then missed it.
-    """
-    for rank in sight.ranks:
-        why, _, message = rank.stopped_for.partition(": ")
-        if message and why in set(EndReason):
-            return EndReason(why), message, rank
-        for reason, (words, field) in _OURS.items():
-            if rank.stopped_for == reason.value:
-                return reason, words.format(human_seconds(getattr(sight.job.spec.timeouts, field) or 0)), rank
-    failed = sorted((rank for rank in sight.ranks if rank.failed), key=_blame)
-    if failed:
-        return failed[0].why(), _sentence(failed[0], sight.tail), failed[0]
-    return EndReason.SIGNAL, "its processes were ended from outside", None
-
-
-def _blame(rank: RankSeen) -> tuple[bool, bool, float]:
-    return rank.taken, BUDGET_OF[rank.why()] is not Budget.INFRASTRUCTURE, rank.ended_at
-
-
-def _sentence(rank: RankSeen, tail: Tail) -> str:
-    who = f"rank {rank.rank}"
-    if rank.message:
-        return f"{who}: {rank.message}"
-    if rank.phase is Phase.VANISHED:
-        return f"{who} is gone and nobody recorded how it ended"
-    if rank.signal is not None:
-        name = signal.Signals(rank.signal).name if rank.signal in set(signal.Signals) else str(rank.signal)
-        text = f"{who} was killed by {name}"
-        return f"{text}: it ran out of memory" if rank.reason is EndReason.OOM else text
-    text = f"{who} exited with code {rank.exit_code}"
-    last = next((line for line in reversed(tail(rank.rank)) if line.strip()), "")
-    return f"{text}; its last line: {last.strip()[:300]}" if last else text
 
 
 def _overdue(sight: Sight) -> EndReason | None:
