@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import ParamSpec
 
 import structlog
@@ -16,8 +15,8 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
-from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
+from trainyard.launcher.building import Building
 from trainyard.launcher.core.admission import Need
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.pending import pending_fault
@@ -32,7 +31,6 @@ FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
 APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
-TOLD_EVERY = 0.03  # of an image's bytes
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
 _ENDING = frozenset({State.SUSPENDING, State.CANCELLING})
@@ -46,6 +44,7 @@ class Reconciler:
         self._active = active
         self._backends = {"default": parts.backend, "noop": noop}
         self._images = parts.images
+        self._building = Building(parts.images, self._writer)
         self._admission = parts.admission
         self._needed = parts.need
         self._share = parts.share
@@ -160,57 +159,22 @@ class Reconciler:
         fault = self._admission.impossible(self._need(job))
         if fault is not None:
             self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
-        elif not self._has_image(job):
+        elif not self._building.is_there(job):
             self._preparing.add(job.job_id)
             self._spawn(self._build_image, job)
         else:
             self._offer(job)
 
-    def _has_image(self, job: Job) -> bool:
-        try:
-            return self._images.interpreter(job.image or "host") is not None
-        except TrainyardError:  # building it says the same, where it can be told
-            return False
-
     async def _build_image(self, job: Job) -> None:
-        image = job.image or "host"
-        over = asyncio.Event()
-        telling = asyncio.create_task(self._tell_building(job, image, over))
-        fault: TrainyardError | OSError | None = None
-        try:
-            await self._images.build(image)
-        except (TrainyardError, OSError) as error:
-            fault = error
-        except asyncio.CancelledError:
-            telling.cancel()
-            raise
-        # Told to end, not cancelled: a cancel that meets the answer of nats-server is lost in Python 3.11's wait_for.
-        over.set()
-        await asyncio.gather(telling, return_exceptions=True)
+        fault = await self._building.build(job)
         self._preparing.discard(job.job_id)
         if fault is not None:
-            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(fault))
+            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, fault)
             return
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
             self._offer(latest)
             self._admit()
-
-    async def _tell_building(self, job: Job, image: str, over: asyncio.Event) -> None:
-        """That the image is being built, and how far that is; so far as the log takes it."""
-        writer, told, number = self._writer(job), -1.0, 0
-        words = f"image {image} is being built (first use)"
-        while writer.job.head.state in _WAITS and not over.is_set():
-            fraction = await self._images.fraction(image)
-            if number == 0 or (fraction is not None and fraction - told >= TOLD_EVERY):
-                event = events.JobQueued(
-                    job_id=job.job_id, attempt=job.attempt, message=words, number=number, fraction=fraction
-                )
-                await writer.tell(event)
-                told, number = fraction or 0.0, number + 1
-            with suppress(TimeoutError):
-                async with asyncio.timeout(TICK):
-                    await over.wait()
 
     def _offer(self, job: Job) -> None:
         order = int(job.submitted_at * 1e6)
