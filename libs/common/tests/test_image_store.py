@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +18,8 @@ from trainyard.common.images.catalogue import Container, Recipe
 from trainyard.common.testing.wheels import wheel
 
 RECIPE = Recipe("tiny", "pytorch", "2.1", ("cpu", "gpu"), ">=3.11", "six==1.17.0 --hash=sha256:0\n", ("torch==2.1",))
+
+SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "images"
 
 
 def built(images: Path, recipe: Recipe, suffix: str = "") -> Path:
@@ -82,6 +85,13 @@ def test_a_digest_is_pinned_and_pinned_again(tmp_path: Path) -> None:
     assert catalogue.read(tmp_path, "tiny").container.pinned == f"registry.example/tiny@sha256:{'b' * 64}"
     with pytest.raises(InvalidInput, match="has no digest"):
         editing.pin(image, "registry.example/tiny:latest")
+
+
+@pytest.mark.parametrize("image", sorted(path.parent.name for path in SHIPPED.glob("*/image.toml")))
+def test_every_image_that_ships_can_be_pinned(image: str, tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / image, tmp_path / image)
+    editing.pin(tmp_path / image, f"registry.example/{image}@sha256:{'c' * 64}")
+    assert catalogue.read(tmp_path, image).container.pinned == f"registry.example/{image}@sha256:{'c' * 64}"
 
 
 def test_an_image_says_how_it_is_made_or_why_not(tmp_path: Path) -> None:
