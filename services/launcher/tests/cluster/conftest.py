@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest_asyncio
+import yaml
 
 from trainyard.cluster_double.kubelet.kubelet import ScriptedKubelet
 from trainyard.cluster_double.kubelet.nodes import NodeSpec
@@ -113,11 +114,14 @@ class ClusterWorld:
     # What follows looks at the cluster and meddles with it, as an administrator would.
 
     def call(self, method: str, path: str, body: Any = None, content: str = "application/json") -> Any:
+        config = yaml.safe_load(self.kubeconfig.read_text())
+        token = config["users"][0]["user"]["token"]
         answer = httpx.request(
             method,
-            f"{self.double.url}{path}",
+            f"{config['clusters'][0]['cluster']['server']}{path}",
             content=json.dumps(body) if body is not None else None,
-            headers={"Content-Type": content},
+            headers={"Content-Type": content, "Authorization": f"Bearer {token}"},
+            verify=False,  # noqa: S501 - a control plane on loopback, with a certificate of its own
         )
         answer.raise_for_status()
         return answer.json()
@@ -151,7 +155,11 @@ class ClusterWorld:
             self.call("DELETE", f"{JOBS}/{item['metadata']['name']}?propagationPolicy=Background")
 
     def apply(self, document: Any) -> None:
-        self.call("POST", PATHS[document["kind"]], document)
+        path = f"{PATHS[document['kind']]}/{document['metadata']['name']}?fieldManager=test&force=true"
+        self.call("PATCH", path, document, "application/apply-patch+yaml")
+
+    def remove(self, kind: str, name: str) -> None:
+        self.call("DELETE", f"{PATHS[kind]}/{name}")
 
 
 CORE = f"/api/v1/namespaces/{NAMESPACE}"
