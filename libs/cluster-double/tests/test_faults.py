@@ -96,6 +96,7 @@ def test_watches_are_cut_in_the_middle(double: ClusterDouble, api: Api) -> None:
 
 def test_a_half_open_watch_says_nothing(double: ClusterDouble, api: Api) -> None:
     start = api.get(CONFIGS).version
+    api.made("/api/v1/namespaces/default/secrets", {"metadata": {"name": "elsewhere"}})
     stream = api.watch(CONFIGS, 30, resourceVersion=start, allowWatchBookmarks="true")
     assert next(stream)[0] == "BOOKMARK"
     double.faults.freeze_watches()
