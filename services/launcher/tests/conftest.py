@@ -30,6 +30,7 @@ from trainyard.launcher.adapters.local.images import LocalImages
 from trainyard.launcher.adapters.noop import NoopBackend
 from trainyard.launcher.adapters.projection import SCHEMA, ActiveJobs
 from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.devices import Device
 from trainyard.launcher.core.frameworks.shape import Rendezvous
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.plan import AttemptPlan, Folders, Interpreter, build, places
@@ -42,6 +43,7 @@ class World:
         self.catalogue = state / "catalogue"
         self.catalogue.mkdir()
         self.bus = MemoryBus()
+        self.devices: list[Device] = []
         self._task: asyncio.Task[None] | None = None
         self._store: Store | None = None
 
@@ -50,9 +52,9 @@ class World:
         self.reconciler = Reconciler(
             log=self.bus,
             active=ActiveJobs(self._store),
-            backends={"default": LocalBackend(self.state, "node"), "noop": NoopBackend("node")},
+            backends={"default": LocalBackend(self.state, "node", self.devices), "noop": NoopBackend("node")},
             images=LocalImages(self.catalogue, self.state / "images"),
-            admission=Admission(Need(4.0, 2**40, ranks=64)),
+            admission=Admission(Need(4.0, 2**40, ranks=64), self.devices),
             clock=SystemClock(),
         )
         self._task = asyncio.create_task(self.reconciler.run())
@@ -136,7 +138,7 @@ def job() -> Callable[..., Job]:
     """A starting job from changes to the smallest spec."""
 
     def make(attempt: int = 1, **changes: Any) -> Job:
-        return Job(Head("j", State.STARTING, 1, attempt), spec(**changes), "ann", 0.0, "host")
+        return Job(Head("j", State.STARTING, 1, attempt), spec(**changes), "ann", 0.0, events.Resolution(image="host"))
 
     return make
 

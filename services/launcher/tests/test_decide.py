@@ -223,7 +223,9 @@ def test_cancelling_waits_for_the_ranks() -> None:
 
 
 def test_a_job_that_waits_too_long_fails() -> None:
-    job = Job(Head("j", State.QUEUED, 3, 1), spec(timeouts={"pending": 60}), "ann", 0.0, "host")
+    job = Job(
+        Head("j", State.QUEUED, 3, 1), spec(timeouts={"pending": 60}), "ann", 0.0, events.Resolution(image="host")
+    )
     assert pending_fault(job, 59) is None
     fault = pending_fault(job, 61)
     assert fault is not None
@@ -233,7 +235,7 @@ def test_a_job_that_waits_too_long_fails() -> None:
 
 
 def test_restarts_wait_longer_each_time() -> None:
-    job = Job(Head("j", State.RESTARTING, 3, 1), spec(), "ann", 0.0, "host")
+    job = Job(Head("j", State.RESTARTING, 3, 1), spec(), "ann", 0.0, events.Resolution(image="host"))
     delays = [restart_delay(replace(job, used=(("user", count),))) for count in range(6)]
     assert delays[0] == 0
     assert delays == sorted(delays)

@@ -28,7 +28,7 @@ class Walk:
     def __init__(self, chance: Random) -> None:
         self.chance = chance
         made = spec(processes=3, retries=RETRIES, timeouts={"active": 60, "idle": 30})
-        self.job = Job(Head("j", State.QUEUED, 2, 0), made, "ann", 0.0, "host")
+        self.job = Job(Head("j", State.QUEUED, 2, 0), made, "ann", 0.0, events.Resolution(image="host"))
         self.ranks: list[RankSeen] = []
         self.now = 100.0
         self.kinds: list[str] = []

@@ -17,9 +17,11 @@ from packaging.version import Version
 from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.matrix.adapters.facts import shipped
-from trainyard.matrix.core.facts import Row, read
-from trainyard.matrix.core.hardware import Inventory, Node
+from trainyard.matrix.core.catalogue import Catalogue
+from trainyard.matrix.core.facts import Row
 from trainyard.matrix.core.images import BUILT_IN, Image
+from trainyard.matrix.core.inventory import Inventory, Node
+from trainyard.matrix.core.reading import read
 from trainyard.matrix.core.resolve import Rejection, resolve
 
 CASES = read("cases", (Path(__file__).parent / "cases.tsv").read_text())
@@ -47,6 +49,7 @@ IMAGES = (
     gpu("pytorch-2.11-cu126", "pytorch", "2.11.0", "12.6.3"),
     gpu("pytorch-2.11-cu128", "pytorch", "2.11.0", "12.8.1"),
     gpu("pytorch-2.11-cu130", "pytorch", "2.11.0", "13.0.2"),
+    gpu("pytorch-2.9-cu128", "pytorch", "2.9.1", "12.8.1"),
     gpu("pytorch-2.7-cu128", "pytorch", "2.7.0", "12.8"),
     gpu("pytorch-2.7-cu128-fa", "pytorch", "2.7.0", "12.8", "flash-attention"),
     gpu("pytorch-2.6-cu126", "pytorch", "2.6.0", "12.6"),
@@ -68,6 +71,8 @@ IMAGES = (
     Image("tpu-jax", "jax", Version("0.10.2"), ("tpu",), "tpu"),
 )
 
+CATALOGUE = Catalogue.of(IMAGES, shipped())
+
 
 def document(case: Row) -> dict[str, Any]:
     framework = {"name": case["framework"], "version": case["version"] or None}
@@ -82,7 +87,7 @@ def document(case: Row) -> dict[str, Any]:
 
 def ask(case: Row, **changes: Any) -> Resolution | Rejection:
     spec = JobSpec.model_validate({**document(case), **changes})
-    return resolve(spec, IMAGES, shipped(), Inventory.of(nodes(case["nodes"]), shipped().hardware))
+    return resolve(spec, CATALOGUE, Inventory.of(nodes(case["nodes"]), shipped().hardware))
 
 
 def nodes(text: str) -> list[Node]:

@@ -11,9 +11,11 @@ from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.matrix.adapters.catalogue import CatalogueImages
 from trainyard.matrix.adapters.facts import shipped
+from trainyard.matrix.core.catalogue import Catalogue
 from trainyard.matrix.core.resolve import Rejection, resolve
 
 IMAGES = CatalogueImages(Path(__file__).resolve().parents[3] / "deploy" / "images").all()
+CATALOGUE = Catalogue.of(IMAGES, shipped())
 
 
 def ask(framework: str, accelerators: Any, *features: str) -> Resolution | Rejection:
@@ -23,7 +25,7 @@ def ask(framework: str, accelerators: Any, *features: str) -> Resolution | Rejec
         "command": "true",
         "resources": {"accelerators": accelerators},
     }
-    return resolve(JobSpec.model_validate(spec), IMAGES, shipped())
+    return resolve(JobSpec.model_validate(spec), CATALOGUE)
 
 
 @pytest.mark.parametrize(

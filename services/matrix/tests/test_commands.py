@@ -26,7 +26,7 @@ def job(accelerators: Any, **changes: Any) -> ResolveJob:
 
 
 async def ask(bus: MemoryBus, command: Command) -> Answer:
-    running = await bus.serve(bound(Matrix(bus, Fixed(), shipped())))
+    running = await bus.serve(bound(Matrix.of(bus, Fixed(), shipped())))
     answer = await bus.request(command)
     await running.stop()
     return answer

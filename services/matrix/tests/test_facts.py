@@ -1,63 +1,13 @@
-"""The shipped tables are sound, and the linter finds what is not."""
+"""What the facts mean: kernels, drivers, names of products."""
 
 from __future__ import annotations
 
-from importlib import resources
-
 import pytest
-from packaging.version import Version
 
 from trainyard.matrix.adapters.facts import shipped
-from trainyard.matrix.core import facts
-from trainyard.matrix.core.facts import TABLES, Facts, runs_on
+from trainyard.matrix.core.facts import runs_on
 from trainyard.matrix.core.hardware import DriverVersion
-from trainyard.matrix.core.lint import lint
 from trainyard.matrix.core.running import Fit, driver
-
-TEXTS = {name: resources.files("trainyard.matrix").joinpath("facts", f"{name}.tsv").read_text() for name in TABLES}
-
-
-def with_row(table: str, row: str) -> Facts:
-    return facts.parse({**TEXTS, table: f"{TEXTS[table]}{row}\n"})
-
-
-def faults(of: Facts) -> list[str]:
-    return [finding.text for finding in lint(of) if finding.fault]
-
-
-def test_there_are_three_hundred_rows_and_no_faults() -> None:
-    assert sum(len(rows) for rows in shipped().tables.values()) >= 300
-    assert faults(shipped()) == []
-
-
-def test_what_nobody_knows_is_listed() -> None:
-    gaps = {(finding.table, finding.row): finding.text for finding in lint(shipped())}
-    assert "not known" in gaps["cubins", "pytorch 2.5.0"]
-    assert "no build" in gaps["builds", "pytorch 2.15.0"]
-
-
-@pytest.mark.parametrize(
-    ("table", "row", "fault"),
-    [
-        ("floors", "pytorch\t12.0\t2.7.0\t12.8\tsomewhere\t2026-12-01", "stands here twice"),
-        ("floors", "jax\t12.0\t0.5.0\t12.8\t \t2026-12-01", "has no source"),
-        ("floors", "jax\t12.0\t0.5.0\t12.8\tsomewhere\tyesterday", "is not a date"),
-        ("drivers", "14.0\tGA\t600.1\t610\tsomewhere\t2026-12-01", "the minimum is above the full driver"),
-        ("hardware", "x1\tx1\tacme\tgpu\tcuda\t\t\t\t\tsomewhere\t2026-12-01", "vendor acme is not in vendors"),
-        (
-            "features",
-            "x\t\t\t\tcuda\t>=8\timage\tnothing\tx\tsomewhere\t2026-12-01",
-            "instead nothing is not a feature",
-        ),
-    ],
-)
-def test_a_faulty_row_is_found(table: str, row: str, fault: str) -> None:
-    assert any(fault in text for text in faults(with_row(table, row))), faults(with_row(table, row))
-
-
-def test_a_short_row_is_told_by_table_and_line() -> None:
-    with pytest.raises(ValueError, match=r"floors\.tsv, line \d+: 2 cells, the heading has 6"):
-        with_row("floors", "pytorch\t12.0")
 
 
 @pytest.mark.parametrize(
@@ -106,9 +56,3 @@ def test_drivers(cuda: str, installed: str, fit: Fit) -> None:
 )
 def test_products_are_found_by_what_people_and_nodes_call_them(name: str, products: set[str]) -> None:
     assert {product.name for product in shipped().hardware.find(name)} == products
-
-
-def test_every_pytorch_minor_since_1_13_is_there() -> None:
-    minors = {release.version.release[:2] for release in shipped().releases["pytorch"]}
-    assert minors >= {(1, 13), *((2, minor) for minor in range(15))}
-    assert Version("2.11.0") in {release.version for release in shipped().releases["pytorch"]}

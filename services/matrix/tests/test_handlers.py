@@ -30,7 +30,7 @@ async def last(bus: MemoryBus, job_id: str) -> object:
 
 async def test_a_job_that_fits_is_resolved(memory_bus: MemoryBus) -> None:
     recorded = await record(memory_bus, submitted(framework="pytorch"))
-    await on_submitted(Matrix(memory_bus, Fixed()), recorded)
+    await on_submitted(Matrix.of(memory_bus, Fixed()), recorded)
     event = await last(memory_bus, recorded.event.job_id)
     assert isinstance(event, JobResolved)
     assert (event.resolution.image, event.resolution.framework_version, event.owner) == ("pytorch-cpu", "2.13.0", "ann")
@@ -39,7 +39,7 @@ async def test_a_job_that_fits_is_resolved(memory_bus: MemoryBus) -> None:
 
 async def test_a_job_that_does_not_fit_is_rejected_with_the_nearest(memory_bus: MemoryBus) -> None:
     recorded = await record(memory_bus, submitted(framework="pytorch<2"))
-    await on_submitted(Matrix(memory_bus, Fixed()), recorded)
+    await on_submitted(Matrix.of(memory_bus, Fixed()), recorded)
     event = await last(memory_bus, recorded.event.job_id)
     assert isinstance(event, JobRejected)
     assert event.message == "no image has pytorch <2. Nearest: framework: pytorch==2.13.0"
@@ -48,7 +48,7 @@ async def test_a_job_that_does_not_fit_is_rejected_with_the_nearest(memory_bus: 
 async def test_delivered_twice_it_is_answered_once(memory_bus: MemoryBus) -> None:
     recorded = await record(memory_bus, submitted())
     for _ in range(2):
-        await on_submitted(Matrix(memory_bus, Fixed()), recorded)
+        await on_submitted(Matrix.of(memory_bus, Fixed()), recorded)
     kinds = [item.event.kind async for item in memory_bus.history("job", recorded.event.job_id)]
     assert kinds == ["submitted", "resolved"]
 
@@ -56,7 +56,7 @@ async def test_delivered_twice_it_is_answered_once(memory_bus: MemoryBus) -> Non
 async def test_cancelled_meanwhile_it_is_not_answered(memory_bus: MemoryBus) -> None:
     recorded = await record(memory_bus, submitted())
     await memory_bus.append(JobCancelling(job_id=recorded.event.job_id, by="ann"), after=recorded.seq)
-    await on_submitted(Matrix(memory_bus, Fixed()), recorded)
+    await on_submitted(Matrix.of(memory_bus, Fixed()), recorded)
     kinds = [item.event.kind async for item in memory_bus.history("job", recorded.event.job_id)]
     assert kinds == ["submitted", "cancelling"]
 

@@ -9,6 +9,8 @@ from packaging.version import Version
 
 from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.matrix.core.catalogue import Catalogue
+from trainyard.matrix.core.facts import NOTHING_KNOWN
 from trainyard.matrix.core.images import BUILT_IN, Image
 from trainyard.matrix.core.resolve import Rejection, resolve
 
@@ -22,7 +24,7 @@ IMAGES = (
 
 def ask(**changes: Any) -> Resolution | Rejection:
     spec = JobSpec.model_validate({"name": "a", "framework": "generic", "command": ["true"], **changes})
-    return resolve(spec, IMAGES)
+    return resolve(spec, Catalogue.of(IMAGES, NOTHING_KNOWN))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from trainyard.common.contract.views import (
     JobView,
     MatrixView,
     ModelPage,
+    NodePage,
     RenderedView,
     TemplatePage,
     TemplateView,
@@ -85,8 +86,13 @@ def matrix(framework: str | None = None) -> Call[MatrixView]:
     return Call("GET", "/v1/matrix", MatrixView, params={"framework": framework} if framework else {})
 
 
-def explain(document: Document) -> Call[ExplanationView]:
-    return Call("POST", "/v1/matrix/resolve", ExplanationView, body=document)
+def explain(document: Document, *, anywhere: bool = False) -> Call[ExplanationView]:
+    query = {"anywhere": "true"} if anywhere else {}
+    return Call("POST", "/v1/matrix/resolve", ExplanationView, params=query, body=document)
+
+
+def nodes() -> Call[NodePage]:
+    return Call("GET", "/v1/nodes", NodePage)
 
 
 def templates() -> Call[TemplatePage]:

@@ -33,6 +33,7 @@ from trainyard.common.contract.views import (
     JobView,
     MatrixView,
     ModelPage,
+    NodePage,
     RenderedView,
     TemplatePage,
     TemplateView,
@@ -103,9 +104,14 @@ class Yard:
     def matrix(self, framework: str | None = None) -> MatrixView:
         return self.send(calls.matrix(framework))
 
-    def explain(self, document: Document) -> ExplanationView:
-        """What the matrix would make of a job file, and why. Nothing is submitted."""
-        return self.send(calls.explain(document))
+    def explain(self, document: Document, *, anywhere: bool = False) -> ExplanationView:
+        """What the matrix would make of a job file, and why. Nothing is submitted. `anywhere`: whatever nodes this yard
+        has."""
+        return self.send(calls.explain(document, anywhere=anywhere))
+
+    def nodes(self) -> NodePage:
+        """The machines that jobs may run on."""
+        return self.send(calls.nodes())
 
     def templates(self) -> TemplatePage:
         return self.send(calls.templates())
@@ -226,8 +232,11 @@ class AsyncYard:
     async def matrix(self, framework: str | None = None) -> MatrixView:
         return await self.send(calls.matrix(framework))
 
-    async def explain(self, document: Document) -> ExplanationView:
-        return await self.send(calls.explain(document))
+    async def explain(self, document: Document, *, anywhere: bool = False) -> ExplanationView:
+        return await self.send(calls.explain(document, anywhere=anywhere))
+
+    async def nodes(self) -> NodePage:
+        return await self.send(calls.nodes())
 
     async def templates(self) -> TemplatePage:
         return await self.send(calls.templates())

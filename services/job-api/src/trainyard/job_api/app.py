@@ -9,10 +9,12 @@ from starlette.types import ASGIApp
 
 from trainyard.common.bus.port import Bus, Running
 from trainyard.common.clock import SystemClock
+from trainyard.common.contract import inventory
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.projection.store import Store, open_reader
 from trainyard.job_api.adapters.changes import ChangeBoard
 from trainyard.job_api.adapters.http import application
+from trainyard.job_api.adapters.nodes import BucketNodes
 from trainyard.job_api.adapters.projection import SCHEMA, ReadModel
 from trainyard.job_api.adapters.queries import Queries
 from trainyard.job_api.adapters.templates import BUCKET, BucketTemplates, shipped
@@ -45,6 +47,7 @@ class JobApi:
             workdirs=LocalWorkdirs() if self._settings.check_workdir else RemoteWorkdirs(),
             clock=SystemClock(),
             templates=BucketTemplates(await self._bus.keyvalue(BUCKET), shipped(self._settings.templates)),
+            nodes=BucketNodes(await self._bus.keyvalue(inventory.BUCKET)),
             limits=self._settings.limits,
         )
         return application.create(self._gateway, self._settings)

@@ -8,7 +8,7 @@ from trainyard.common.bus.port import Commands, EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract.templates import OperatorLimits
 from trainyard.common.logs.reader import LogStore
-from trainyard.job_api.ports import Changes, Reads, Templates, Workdirs
+from trainyard.job_api.ports import Changes, Nodes, Reads, Templates, Workdirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,4 +22,5 @@ class Gateway:
     workdirs: Workdirs
     clock: Clock
     templates: Templates
+    nodes: Nodes
     limits: OperatorLimits

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.templates import StoredTemplate
 from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage
@@ -57,4 +58,10 @@ class Templates(Protocol):
 
     async def remove(self, name: str, version: str) -> None:
         """Raises NotFound."""
+        ...
+
+
+class Nodes(Protocol):
+    async def all(self, now: float) -> list[Node]:
+        """Every node that has not expired at `now` (Unix seconds), by backend and name."""
         ...

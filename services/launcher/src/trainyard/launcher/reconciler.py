@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import ParamSpec
 
 import structlog
@@ -15,7 +16,6 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
-from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.core.admission import Admission, Need, need_of
@@ -115,12 +115,12 @@ class Reconciler:
         if shepherd is not None:
             return
         if job.head.state in _RUNS:
-            self._admission.occupy(job.job_id, self._need(job))
+            self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
         elif job.head.state is State.CANCELLING:
             self._admission.release(job.job_id)
             if job.head.attempt:  # its ranks have their grace, and hold what they have until then
-                self._admission.occupy(job.job_id, self._need(job))
+                self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
@@ -144,26 +144,33 @@ class Reconciler:
 
     async def _build_image(self, job: Job) -> None:
         image = job.image or "host"
-        telling = asyncio.create_task(self._tell_building(job, image))
+        over = asyncio.Event()
+        telling = asyncio.create_task(self._tell_building(job, image, over))
+        fault: TrainyardError | OSError | None = None
         try:
             await self._images.build(image)
         except (TrainyardError, OSError) as error:
-            await _cancelled(telling)
-            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(error))
+            fault = error
+        except asyncio.CancelledError:
+            telling.cancel()
+            raise
+        # Told to end, not cancelled: a cancel that meets the answer of nats-server is lost in Python 3.11's wait_for.
+        over.set()
+        await asyncio.gather(telling, return_exceptions=True)
+        self._preparing.discard(job.job_id)
+        if fault is not None:
+            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(fault))
             return
-        finally:
-            await _cancelled(telling)
-            self._preparing.discard(job.job_id)
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
             self._offer(latest)
             self._admit()
 
-    async def _tell_building(self, job: Job, image: str) -> None:
+    async def _tell_building(self, job: Job, image: str, over: asyncio.Event) -> None:
         """That the image is being built, and how far that is; so far as the log takes it."""
         writer, told, number = self._writer(job), -1.0, 0
         words = f"image {image} is being built (first use)"
-        while writer.job.head.state in _WAITS:
+        while writer.job.head.state in _WAITS and not over.is_set():
             fraction = await self._images.fraction(image)
             if number == 0 or (fraction is not None and fraction - told >= TOLD_EVERY):
                 event = events.JobQueued(
@@ -171,7 +178,9 @@ class Reconciler:
                 )
                 await writer.tell(event)
                 told, number = fraction or 0.0, number + 1
-            await asyncio.sleep(TICK)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK):
+                    await over.wait()
 
     def _offer(self, job: Job) -> None:
         order = int(job.submitted_at * 1e6)
@@ -193,11 +202,7 @@ class Reconciler:
         self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
-        need, free = self._need(job), self._admission.free
-        message = (
-            f"waits for {need.cpu:g} cores and {human_bytes(need.memory)} "
-            f"(free: {max(0.0, free.cpu):g} and {human_bytes(max(0, free.memory))})"
-        )
+        message = self._admission.waits_for(self._need(job))
         if job.job_id in self._shepherds:
             return
         writer = self._writer(job)
@@ -207,6 +212,7 @@ class Reconciler:
 
     def _herd(self, job: Job) -> None:
         shepherd = self._writer(job)
+        shepherd.devices = self._admission.devices_of(job.job_id)
         self._shepherds[job.job_id] = shepherd
         self._spawn(self._run, shepherd)
 
@@ -263,17 +269,12 @@ class Reconciler:
         return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
 
     def _need(self, job: Job) -> Need:
-        return Need(0, 0) if job.image == "noop" else need_of(job.spec)
+        return Need(0, 0) if job.image == "noop" else need_of(job.spec, job.resolution)
 
     def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
         task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:

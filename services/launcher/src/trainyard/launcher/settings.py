@@ -29,6 +29,8 @@ class Settings:
     """Cores that jobs may have together."""
     memory: int
     """Bytes that jobs may have together."""
+    visible: str | None = None
+    """The NVIDIA GPUs that jobs may have, as CUDA_VISIBLE_DEVICES says it; None: all."""
 
     @property
     def ranks(self) -> int:
@@ -43,6 +45,7 @@ class Settings:
             catalogue=catalogue.folder(env),
             cpu=_cpu(env),
             memory=_memory(env),
+            visible=env.get("CUDA_VISIBLE_DEVICES"),
         )
 
 

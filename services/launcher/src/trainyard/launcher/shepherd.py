@@ -46,6 +46,8 @@ class Shepherd:
     clock: Clock
     room: asyncio.Semaphore
     """Shared by all shepherds: so many appends are under way at once."""
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → accelerators that admission gave it."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel)."""
 
@@ -95,6 +97,7 @@ class Shepherd:
             node=self.backend.node,
             outputs=self.backend.outputs(job),
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
+            devices=self.devices,
         )
 
     async def _start(self) -> None:

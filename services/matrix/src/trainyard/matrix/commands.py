@@ -19,7 +19,7 @@ from trainyard.matrix.handlers import Matrix
 
 async def on_resolve(matrix: Matrix, command: ResolveJob) -> ExplanationView:
     """Raises InvalidInput for what is no job file; a job that fits nowhere is an answer, not an error."""
-    outcome = matrix.resolve(validate(JobSpec, command.spec))
+    outcome = matrix.resolve(validate(JobSpec, command.spec), anywhere=command.anywhere)
     reasons = [ReasonView.model_validate(reason.model_dump()) for reason in outcome.reasons]
     if isinstance(outcome, Rejection):
         return ExplanationView(fits=False, message=outcome.message, nearest=list(outcome.nearest), reasons=reasons)
@@ -29,9 +29,10 @@ async def on_resolve(matrix: Matrix, command: ResolveJob) -> ExplanationView:
 
 async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
     """Raises InvalidInput for a framework that no table knows."""
-    wanted, facts = command.framework, matrix.facts
-    images = [image for image in matrix.images.all() if wanted in {None, image.framework}]
-    known = sorted({*facts.releases, *(image.framework for image in matrix.images.all())})
+    wanted, facts = command.framework, matrix.catalogue.facts
+    images = [image for image in matrix.catalogue.images if wanted in {None, image.framework}]
+    images.sort(key=lambda image: image.framework)  # within one they stand newest first
+    known = sorted({*facts.releases, *matrix.catalogue.by_framework})
     if wanted is not None and wanted not in known:
         raise InvalidInput.one(f"the matrix knows nothing of {wanted!r}", "framework", nearest(wanted, known))
     return MatrixView(
@@ -49,7 +50,7 @@ async def on_show(matrix: Matrix, command: ShowMatrix) -> MatrixView:
         ],
         findings=[
             FindingView(table=item.table, row=item.row, text=item.text, fault=item.fault)
-            for item in lint(facts)
+            for item in lint(facts, matrix.today())
             if wanted is None or item.row.startswith(wanted)
         ],
     )

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import Any, Self
 
 from trainyard.common.bus.advance import advance
 from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import SystemClock
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobEvent, JobRejected, JobResolved, JobSubmitted, Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.errors import StaleSequence
 from trainyard.common.lifecycle.states import State
-from trainyard.matrix.core.facts import Facts
-from trainyard.matrix.core.hardware import Inventory
-from trainyard.matrix.core.resolve import NO_INVENTORY, NOTHING_KNOWN, Rejection, resolve
-from trainyard.matrix.ports import Images
+from trainyard.matrix.core.catalogue import Catalogue
+from trainyard.matrix.core.facts import NOTHING_KNOWN, Facts
+from trainyard.matrix.core.resolve import NO_INVENTORY, Rejection, resolve
+from trainyard.matrix.ports import Images, Nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
     log: EventLog
-    images: Images
-    facts: Facts = NOTHING_KNOWN
-    inventory: Callable[[], Inventory] = lambda: NO_INVENTORY
-    """What the yard has at this moment."""
+    catalogue: Catalogue
+    nodes: Nodes | None = None
+    today: Callable[[], date] = lambda: SystemClock().now().date()
 
-    def resolve(self, spec: JobSpec) -> Resolution | Rejection:
-        return resolve(spec, self.images.all(), self.facts, self.inventory())
+    @classmethod
+    def of(cls, log: EventLog, images: Images, facts: Facts = NOTHING_KNOWN, nodes: Nodes | None = None) -> Self:
+        """With every image that there is, indexed against the facts before the first job comes."""
+        return cls(log, Catalogue.of(images.all(), facts), nodes)
+
+    def resolve(self, spec: JobSpec, *, anywhere: bool = False) -> Resolution | Rejection:
+        """`anywhere`: whatever nodes this yard has."""
+        inventory = NO_INVENTORY if anywhere or self.nodes is None else self.nodes.inventory()
+        return resolve(spec, self.catalogue, inventory)
 
 
 async def on_submitted(matrix: Matrix, recorded: Recorded[JobSubmitted]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,6 +18,7 @@ from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.views import ExplanationView
 from trainyard.common.errors import InvalidInput
 
+_HARDWARE = ("accelerator", "product", "resources", "node_labels", "visible")
 app = typer.Typer(help="Which image and hardware fit a job, and why.", no_args_is_help=True)
 Framework = Annotated[str | None, typer.Option(help="Only what concerns this framework.")]
 
@@ -25,12 +27,13 @@ Framework = Annotated[str | None, typer.Option(help="Only what concerns this fra
 def explain(
     ctx: typer.Context,
     job: Annotated[Path, typer.Argument(help="A job file, or a folder with a job.yaml.")] = Path(),
+    anywhere: Annotated[bool, typer.Option(help="Whatever nodes this yard has.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What a job file would be resolved to, with every reason; nothing is submitted. Exit code 4 when nothing fits."""
     document = files.read(job)
     with yard(ctx) as gateway:
-        view = gateway.explain(document)
+        view = gateway.explain(document, anywhere=anywhere)
     if as_json:
         output.as_json(view)
     else:
@@ -99,15 +102,24 @@ def tree(name: str, view: ExplanationView) -> Tree:
         end = root.add(f"[red]does not fit:[/red] {escape(view.message or '')}")
         for change in view.nearest:
             end.add(f"write  {escape(change)}")
+        if any(reason.rule == "inventory" and not reason.passed for reason in view.reasons):
+            end.add("[dim]`yard matrix explain --anywhere` looks past what this yard has; `yard nodes` shows it[/dim]")
         return root
     chosen = view.resolution or {}
     end = root.add(f"[green]fits:[/green] {escape(str(chosen.get('image')))}")
-    for key in ("framework_version", "accelerator", "product", "resources", "node_labels", "visible", "reference"):
-        if chosen.get(key):
-            end.add(f"{key.replace('_', ' ')}  {escape(_cell(chosen[key]))}")
+    roles = chosen.get("roles") or {}
+    _lines(end, chosen, ("framework_version", *(() if roles else _HARDWARE), "reference"))
+    for role, part in roles.items():
+        _lines(end.add(f"role {escape(role)}"), part, _HARDWARE)
     for note in chosen.get("notes", ()):
         end.add(f"[yellow]note[/yellow]  {escape(note)}")
     return root
+
+
+def _lines(branch: Tree, values: dict[str, Any], keys: Iterable[str]) -> None:
+    for key in keys:
+        if values.get(key):
+            branch.add(f"{key.replace('_', ' ')}  {escape(_cell(values[key]))}")
 
 
 def _cell(value: object) -> str:

@@ -17,6 +17,7 @@ from trainyard.client.cli import (
     jobs,
     local,
     matrix,
+    nodes,
     output,
     streams,
     templates,
@@ -44,7 +45,7 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, frameworks, local):
+for module in (jobs, streams, convert, frameworks, nodes, local):
     module.register(app)
 app.add_typer(images.app, name="images")
 app.add_typer(matrix.app, name="matrix")

@@ -25,6 +25,7 @@ from trainyard.common.bus.context import traceparent
 from trainyard.common.bus.metrics import BusMetrics
 from trainyard.common.bus.port import EventHandler, Subscription
 from trainyard.common.bus.pull import Lost, Puller, deliveries, stream_seq
+from trainyard.common.cancelling import cancelled
 from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded, decode
 from trainyard.common.errors import Permanent, Retryable, UserError
@@ -60,8 +61,7 @@ class Worker:
 
     async def stop(self) -> None:
         if self._loop is not None:
-            self._loop.cancel()
-            await asyncio.gather(self._loop, return_exceptions=True)
+            await cancelled(self._loop)
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 

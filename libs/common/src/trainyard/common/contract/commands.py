@@ -48,6 +48,8 @@ class ResolveJob(Command):
 
     kind: ClassVar[str] = "matrix.resolve"
     spec: dict[str, Any]
+    anywhere: bool = False
+    """Whatever nodes this yard has."""
 
 
 class ShowMatrix(Command):

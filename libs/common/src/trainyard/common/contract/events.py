@@ -74,12 +74,9 @@ class Reason(Fact):
     """What it said of single candidates."""
 
 
-class Resolution(Fact):
-    """What the matrix chose."""
+class RoleResolution(Fact):
+    """The accelerators that one role gets."""
 
-    image: str
-    """Name in the image catalogue; `host` is the launcher's own interpreter."""
-    framework_version: str | None = None
     accelerator: str = "cpu"
     """Kind: `gpu`, `npu` …; `cpu` where none was asked for."""
     product: str | None = None
@@ -90,6 +87,16 @@ class Resolution(Fact):
     """Labels that a node must bear, where the product was chosen: label → product as the registry has it."""
     visible: str | None = None
     """The variable that tells a process which accelerators are its own."""
+
+
+class Resolution(RoleResolution):
+    """What the matrix chose. The accelerators that stand here are those of the first role that asks for any."""
+
+    image: str
+    """Name in the image catalogue; `host` is the launcher's own interpreter."""
+    framework_version: str | None = None
+    roles: dict[str, RoleResolution] = {}
+    """What each role gets, in a job of several; empty for a job of one."""
     reference: str | None = None
     """The container image with its digest; None until it was pushed and pinned."""
     notes: tuple[str, ...] = ()
@@ -130,6 +137,8 @@ class JobStarting(AttemptEvent):
     kind: ClassVar[str] = "starting"
     backend: str
     node: str
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
 
 
 class RankInfo(Fact):
@@ -138,6 +147,8 @@ class RankInfo(Fact):
     replica: int = 0
     node: str = ""
     pid: int | None = None
+    devices: tuple[str, ...] = ()
+    """Accelerators that are its own."""
 
 
 class JobRunning(AttemptEvent):

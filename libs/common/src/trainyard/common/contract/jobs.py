@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, mo
 from trainyard.common.contract import accelerators
 from trainyard.common.contract.conversions import ConvertSpec
 from trainyard.common.contract.frameworks import FRAMEWORKS, RESERVED_ENV, FrameworkName, fault
+from trainyard.common.contract.kubernetes import Kubernetes
 from trainyard.common.contract.model import RESOURCE, STORED, Bytes, DnsLabel, Duration, Spec, Text
 
 _SHORT = ("replicas", "processes", "resources", "limits")
@@ -198,6 +199,8 @@ class JobSpec(Spec):
     timeouts: Timeouts = Timeouts()
     convert: ConvertSpec | None = None
     """What the converter makes of the trained model."""
+    kubernetes: Kubernetes | None = None
+    """How the pods stand on a cluster; passed over on one machine."""
 
     @field_validator("env")
     @classmethod

@@ -46,10 +46,19 @@ IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
 RESOURCE = r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$"
 TENSOR_NAME = r"^[A-Za-z_][A-Za-z0-9_.]{0,99}$"
 
+DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
+ABSOLUTE = r"^/[^:]*$"
+
 PATTERNS = {
     DNS_LABEL: "lower-case letters, digits and '-', with a letter or digit at both ends, at most 40",
     IMPORT_PATH: "module:factory, such as model:build",
     RESOURCE: "a resource name of Kubernetes, such as nvidia.com/gpu",
+    DNS_SUBDOMAIN: "a name of a Kubernetes object: lower-case letters, digits, '-' and '.'",
+    LABEL_KEY: "a label's name, such as example.com/team",
+    LABEL_VALUE: "a label's value: letters, digits, '-', '_' and '.', at most 63",
+    ABSOLUTE: "an absolute path without ':'",
     TENSOR_NAME: "letters, digits, '_' and '.', not beginning with a digit",
 }
 """What each pattern asks, in words."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from trainyard.common.contract.inventory import Node
 from trainyard.common.lifecycle.states import State
 
 
@@ -172,6 +173,11 @@ class MatrixView(View):
     images: list[dict[str, Any]] = []
     findings: list[FindingView] = []
     """What is wrong in the tables, and what they do not know."""
+
+
+class NodePage(View):
+    nodes: list[Node]
+    """By name."""
 
 
 class ProblemView(View):

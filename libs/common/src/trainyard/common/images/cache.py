@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainyard.common.errors import TrainyardError
-from trainyard.common.images import uv
+from trainyard.common.images import drivers, uv
 from trainyard.common.images.catalogue import Recipe
 
 Progress = Callable[[str], None]
@@ -64,7 +64,7 @@ def obstacle(recipe: Recipe) -> str | None:
             uv.interpreter(recipe.python)
     except uv.Failed as error:
         return str(error)
-    return recipe.not_local or None
+    return recipe.not_local or drivers.missing(recipe.needs)
 
 
 def building(recipe: Recipe, images: Path) -> Path:

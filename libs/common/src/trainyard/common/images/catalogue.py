@@ -11,6 +11,7 @@ python = ">=3.11,<3.15"          # interpreters that have wheels
 lock = "requirements.lock"       # hashes for everything in it
 cpu_build = ["torch==2.13.0"]    # installed apart: its CPU build comes from where this machine has one
 size = 941                       # MB, measured; for the progress bar
+needs = "nvidia"                 # the driver without which it is of no use here; absent: none
 
 [container]                      # see `yard images dockerfile`
 base = "python:3.11-slim-bookworm"
@@ -33,6 +34,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trainyard.common.errors import NotFound, TrainyardError
+from trainyard.common.images.drivers import Driver
 
 BUILT_IN = frozenset({"host", "noop"})
 """Images without a recipe: the machine's own interpreter, and nothing at all."""
@@ -43,6 +45,7 @@ class _Local(BaseModel):
     python: str
     lock: str
     cpu_build: tuple[str, ...] = ()
+    needs: Driver | None = None
     size: Annotated[int, Field(ge=0)] = 0
 
 
@@ -110,6 +113,8 @@ class Recipe:
     not_local: str = ""
     """Why it cannot be built as an environment on a machine, in words; empty: it can."""
     features: tuple[str, ...] = ()
+    needs: Driver | None = None
+    """The driver without which the local image is of no use."""
     container: Container = field(default=Container("python:3.11-slim-bookworm", None, None, {}, ()), compare=False)
 
     @property
@@ -164,5 +169,6 @@ def _read(image: Path) -> Recipe:
         size=local.size * 10**6 if local else 0,
         not_local=document.not_local,
         features=document.features,
+        needs=local.needs if local else None,
         container=Container(**container.model_dump()),
     )

@@ -23,7 +23,7 @@ from pathlib import Path
 import uv
 from packaging.specifiers import SpecifierSet
 
-from trainyard.common.images import pip_settings
+from trainyard.common.images import drivers, pip_settings
 from trainyard.common.images.catalogue import Recipe
 
 _TIMEOUT = 3600.0  # seconds for one step
@@ -56,8 +56,9 @@ class Builder:
 
     def build(self, recipe: Recipe, folder: Path) -> None:
         """An environment in `folder` that can be renamed. Raises Failed."""
-        if recipe.not_local:
-            raise Failed(recipe.not_local)
+        fault = recipe.not_local or drivers.missing(recipe.needs)
+        if fault:
+            raise Failed(fault)
         self.progress(f"image {recipe.name}: making the environment")
         self._run(["venv", "--quiet", "--relocatable", "--python", interpreter(recipe.python).path, str(folder)])
         python = str(folder / "bin" / "python")

@@ -39,7 +39,10 @@ class EndReason(StrEnum):
     DEADLINE = "deadline"  # active time-out
     PENDING_DEADLINE = "pending-deadline"
     IDLE = "idle"  # no progress for the idle time-out
-    IMAGE = "image"  # the image could not be built or pulled
+    IMAGE = "image"  # the image could not be built
+    IMAGE_PULL = "image-pull"  # a node could not get the image
+    INIT_FAILED = "init-failed"  # what had to run before the job's own process failed
+    QUOTA = "quota"  # the namespace may not have that much
     START = "start"  # the command could not be executed
     UNSCHEDULABLE = "unschedulable"  # asks for more than exists
     EVICTED = "evicted"
@@ -67,6 +70,9 @@ BUDGET_OF: dict[EndReason, Budget] = {
     EndReason.PENDING_DEADLINE: Budget.NONE,
     EndReason.IDLE: Budget.USER,
     EndReason.IMAGE: Budget.INFRASTRUCTURE,
+    EndReason.IMAGE_PULL: Budget.NONE,  # the deadline for it has passed already
+    EndReason.INIT_FAILED: Budget.USER,
+    EndReason.QUOTA: Budget.NONE,  # waited for until the deadline for it
     EndReason.START: Budget.NONE,
     EndReason.UNSCHEDULABLE: Budget.NONE,
     EndReason.EVICTED: Budget.INFRASTRUCTURE,

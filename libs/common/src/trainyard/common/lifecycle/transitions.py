@@ -123,7 +123,7 @@ def fold(job_id: str, events: Iterable[tuple[int, JobEvent]]) -> Head:
             job_id=job_id,
             state=target or head.state,
             seq=seq,
-            attempt=getattr(event, "attempt", head.attempt),
+            attempt=getattr(event, "attempt", head.attempt) if target else head.attempt,
             path=(*head.path[-15:], event.kind) if target else head.path,
         )
     return head

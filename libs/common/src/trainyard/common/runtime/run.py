@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import os
 import signal
 import socket
@@ -25,6 +26,7 @@ from starlette.types import ASGIApp
 
 from trainyard.common.bus.nats import NatsBus
 from trainyard.common.bus.port import Bus
+from trainyard.common.cancelling import cancelled
 from trainyard.common.errors import TrainyardError
 from trainyard.common.runtime import health, logging, metrics, tracing
 from trainyard.common.runtime.settings import EXIT_CONFIGURATION, RuntimeSettings
@@ -135,13 +137,13 @@ async def _until_stopped(
     http = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     work = asyncio.create_task(service.run(), name="service")
     stopped = asyncio.create_task(stop.wait(), name="stop")
+    # What a service holds for its whole life need not be looked at by every collection: 14 ms of each full one in the matrix.
+    gc.freeze()
     log.info("started", port=runtime.port, nats=runtime.nats_url, state=str(runtime.state))
     done, _ = await asyncio.wait({http, work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     log.info("stopping")
     server.should_exit = True
-    work.cancel()
-    stopped.cancel()
-    await asyncio.gather(http, work, stopped, return_exceptions=True)
+    await asyncio.gather(cancelled(work, stopped), http, return_exceptions=True)
     await service.close()
     for task in done - {stopped}:
         if not task.cancelled() and (error := task.exception()) is not None:

@@ -10,7 +10,7 @@ import structlog
 
 from trainyard.common.bus.port import Batch
 from trainyard.common.contract.codec import Recorded
-from trainyard.common.contract.events import JobSubmitted
+from trainyard.common.contract.events import JobSubmitted, Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.model import STORED
 from trainyard.common.lifecycle.states import State
@@ -21,7 +21,7 @@ from trainyard.launcher.core.job import Job
 
 log = structlog.get_logger()
 
-SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 2"
+SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 3"
 
 
 class ActiveJobs:
@@ -96,7 +96,8 @@ def _rest(job: Job) -> str:
             "head": {"state": head.state, "seq": head.seq, "attempt": head.attempt, "path": head.path},
             "owner": job.owner,
             "submitted_at": job.submitted_at,
-            "image": job.image,
+            "resolution": job.resolution.model_dump(mode="json", exclude_none=True) if job.resolution else None,
+            "devices": job.devices,
             "started_at": job.started_at,
             "attempt_started_at": job.attempt_started_at,
             "used": job.used,
@@ -113,7 +114,8 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
         spec=JobSpec.model_validate_json(spec, extra="ignore", context=STORED),
         owner=document["owner"],
         submitted_at=document["submitted_at"],
-        image=document["image"],
+        resolution=Resolution.model_validate(found) if (found := document["resolution"]) else None,
+        devices=tuple(tuple(given) for given in document["devices"]),
         started_at=document["started_at"],
         attempt_started_at=document["attempt_started_at"],
         used=tuple((str(name), int(count)) for name, count in document["used"]),

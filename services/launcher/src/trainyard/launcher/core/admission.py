@@ -1,4 +1,4 @@
-"""Who may start: a machine's cores and memory against what waiting jobs ask for. Pure.
+"""Who may start: a machine's cores, memory and accelerators against what waiting jobs ask for. Pure.
 
 The order is strict: higher priority first, then older first, and nobody passes the head of the queue. A small job that
 slipped past a big one could do so for ever; strict order costs some idle cores while the big one waits and starves nobody.
@@ -8,10 +8,14 @@ A job is admitted whole (all ranks) or not at all.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.quantities import human_bytes
+from trainyard.launcher.core.devices import Device, Given, Pool, Want, wants_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,44 +24,40 @@ class Need:
     """Cores."""
     memory: int
     """Bytes."""
-    accelerators: int = 0
     ranks: int = 0
     """Processes: each brings a supervisor, however little it asks for itself."""
+    devices: tuple[Want, ...] = ()
+    """Of each rank; which devices are free is the pool's knowledge."""
 
     def fits(self, free: Need) -> bool:
         # Sums of decimal fractions: 10 × 0.1 must fit into 1.
-        return (
-            self.cpu <= free.cpu + 1e-9
-            and self.memory <= free.memory
-            and self.accelerators <= free.accelerators
-            and self.ranks <= free.ranks
-        )
+        return self.cpu <= free.cpu + 1e-9 and self.memory <= free.memory and self.ranks <= free.ranks
 
     def plus(self, other: Need, sign: int = 1) -> Need:
         return Need(
             self.cpu + sign * other.cpu,
             self.memory + sign * other.memory,
-            self.accelerators + sign * other.accelerators,
             self.ranks + sign * other.ranks,
         )
 
 
-def need_of(spec: JobSpec) -> Need:
+def need_of(spec: JobSpec, resolution: Resolution | None = None) -> Need:
     """What all ranks together ask for."""
-    cpu, memory, accelerators = 0.0, 0, 0
+    cpu, memory = 0.0, 0
     for role in spec.all_roles().values():
         count = role.replicas * role.processes
         cpu += role.resources.cpu * count
         memory += role.resources.memory * count
-        accelerators += role.resources.accelerators.count * count
-    return Need(cpu, memory, accelerators, spec.world_size())
+    return Need(cpu, memory, spec.world_size(), wants_of(spec, resolution))
 
 
 class Admission:
     """The queue and what is free. Every job is in one of three places: unknown, waiting, admitted."""
 
-    def __init__(self, capacity: Need) -> None:
+    def __init__(self, capacity: Need, devices: Sequence[Device] = ()) -> None:
         self.capacity = capacity
+        self._pool = Pool(devices)
+        self._given: dict[str, Given] = {}
         self._admitted: dict[str, Need] = {}
         self._waiting: dict[str, Need] = {}
         self._heap: list[tuple[int, int, str]] = []
@@ -73,23 +73,39 @@ class Admission:
 
     def impossible(self, need: Need) -> str | None:
         """Why this can never start on this machine, in words; None when it can."""
-        if need.fits(self.capacity):
+        if need.fits(self.capacity) and self._pool.could(need.devices):
             return None
         faults = []
         if need.cpu > self.capacity.cpu:
             faults.append(f"{need.cpu:g} cores (there are {self.capacity.cpu:g})")
         if need.memory > self.capacity.memory:
             faults.append(f"{human_bytes(need.memory)} of memory (there are {human_bytes(self.capacity.memory)})")
-        if need.accelerators > self.capacity.accelerators:
-            faults.append(f"{need.accelerators} accelerators (there are {self.capacity.accelerators})")
+        if not self._pool.could(need.devices):
+            count = sum(want.count for want in need.devices)
+            faults.append(f"{count} accelerators ({self._there_are()})")
         if need.ranks > self.capacity.ranks:
             faults.append(f"{need.ranks} processes (at most {self.capacity.ranks} run here at once)")
         return f"all processes together ask for {' and '.join(faults)}"
 
-    def occupy(self, job_id: str, need: Need) -> None:
+    def waits_for(self, need: Need) -> str:
+        """What a waiting job asks for and what is free, in words."""
+        free = self._free
+        asked = f"{need.cpu:g} cores and {human_bytes(need.memory)}"
+        there = f"{max(0.0, free.cpu):g} and {human_bytes(max(0, free.memory))}"
+        if need.devices:
+            asked = f"{asked} with {sum(want.count for want in need.devices)} accelerators"
+            there = f"{there}; accelerators: {self._pool.free:g} of {len(self._pool.devices)}"
+        return f"waits for {asked} (free: {there})"
+
+    def devices_of(self, job_id: str) -> Given:
+        """Of an admitted job: its devices, by rank; empty where it asked for none."""
+        return self._given.get(job_id, ())
+
+    def occupy(self, job_id: str, need: Need, given: Given = ()) -> None:
         """A job that runs already, found after a restart: it holds its resources whether they are free or not."""
         if job_id not in self._admitted:
-            self._take(job_id, need)
+            self._pool.hold(job_id, need.devices, given)
+            self._take(job_id, need, given)
 
     def offer(self, job_id: str, need: Need, *, priority: int, order: int) -> None:
         """`order`: lower is older. Offering again changes nothing."""
@@ -104,10 +120,11 @@ class Admission:
             job_id = self._heap[0][2]
             need = self._waiting.get(job_id)
             if need is not None:
-                if not need.fits(self.free):
+                given = self._pool.take(job_id, need.devices) if need.fits(self.free) else None
+                if given is None:
                     break
                 del self._waiting[job_id]
-                self._take(job_id, need)
+                self._take(job_id, need, given)
                 started.append(job_id)
             heapq.heappop(self._heap)  # admitted, or withdrawn while it waited
         return started
@@ -117,10 +134,21 @@ class Admission:
         self._waiting.pop(job_id, None)
         need = self._admitted.pop(job_id, None)
         if need is not None:
+            self._given.pop(job_id, None)
+            self._pool.give_back(job_id)
             self._free = self._free.plus(need)
             if not self._admitted:
                 self._free = self.capacity  # sums of fractions drift
 
-    def _take(self, job_id: str, need: Need) -> None:
+    def _take(self, job_id: str, need: Need, given: Given) -> None:
         self._admitted[job_id] = need
+        self._given[job_id] = given
         self._free = self._free.plus(need, -1)
+
+    def _there_are(self) -> str:
+        counted = Counter(device.product for device in self._pool.devices)
+        return (
+            f"there are {', '.join(f'{count} × {name}' for name, count in counted.items())}"
+            if counted
+            else "there are 0"
+        )

@@ -67,6 +67,8 @@ class Sight:
     node: str
     outputs: str | None
     tail: Tail
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → accelerators that admission gave it."""
 
 
 def decide(sight: Sight) -> Decision:
@@ -96,7 +98,13 @@ def restart_delay(job: Job) -> float:
 
 def _admitted(sight: Sight) -> Decision:
     return Append(
-        events.JobStarting(job_id=sight.job.job_id, attempt=sight.job.attempt, backend=sight.backend, node=sight.node)
+        events.JobStarting(
+            job_id=sight.job.job_id,
+            attempt=sight.job.attempt,
+            backend=sight.backend,
+            node=sight.node,
+            devices=sight.devices,
+        )
     )
 
 
@@ -121,6 +129,7 @@ def _starting(sight: Sight) -> Decision:
                     replica=where[rank.rank][0].replica,
                     node=sight.node,
                     pid=rank.pid,
+                    devices=sight.job.devices[rank.rank] if sight.job.devices else (),
                 )
                 for rank in sight.ranks
             ),

@@ -20,8 +20,8 @@ class Job:
     owner: str
     submitted_at: float
     """Unix seconds, from the event's own time."""
-    image: str | None = None
-    """None until the matrix has answered."""
+    resolution: events.Resolution | None = None
+    """Without its reasons; None until the matrix has answered."""
     started_at: float | None = None
     """When the first attempt ran."""
     attempt_started_at: float | None = None
@@ -29,10 +29,17 @@ class Job:
     """Retries spent, by budget."""
     trace: str | None = None
     """The traceparent of the request that the job began with; every event of its life belongs to that trace."""
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → accelerators that it was given; empty: none was asked for."""
 
     @property
     def job_id(self) -> str:
         return self.head.job_id
+
+    @property
+    def image(self) -> str | None:
+        """None until the matrix has answered."""
+        return self.resolution.image if self.resolution is not None else None
 
     @property
     def attempt(self) -> int:
@@ -58,7 +65,9 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
     head, _ = step(job.head, event, seq)
     changes: dict[str, Any] = {"head": head}
     if isinstance(event, events.JobResolved):
-        changes["image"] = event.resolution.image
+        changes["resolution"] = event.resolution.model_copy(update={"reasons": ()})
+    elif isinstance(event, events.JobStarting):
+        changes["devices"] = event.devices
     elif isinstance(event, events.JobRunning):
         changes |= {"started_at": job.started_at or time, "attempt_started_at": time}
     elif isinstance(event, events.JobRestarting):

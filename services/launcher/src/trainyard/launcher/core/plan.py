@@ -105,8 +105,13 @@ def build(
     rendezvous: Rendezvous,
     inherited: Mapping[str, str],
     traceparent: str | None,
+    visible: Mapping[str, str] | None = None,
 ) -> AttemptPlan:
-    """The attempt as values. Later entries of the environment win; the launcher's own come last."""
+    """The attempt as values. Later entries of the environment win; the launcher's own come last.
+
+    `visible`: every accelerator of the machine → the variable that shows it to a process. What a rank was not given is
+    hidden from it.
+    """
     spec, adapter = job.spec, ADAPTERS[job.spec.framework.name]
     base = {name: value for name, value in inherited.items() if name in INHERITED or name.startswith("LC_")}
     if interpreter.bin:
@@ -133,6 +138,7 @@ def build(
             **role.env,
             **adapter.environment(place, group),
             **_ours(job, place, group, folders),
+            **_shown(visible or {}, job.devices[place.rank] if job.devices else ()),
             **(_numbers(place) if numbered else {}),
             **({"TRACEPARENT": traceparent} if traceparent else {}),
         }
@@ -144,6 +150,13 @@ def build(
 
 def _accelerator(role: Role) -> str:
     return role.resources.accelerators.kind if role.resources.accelerators.count else "cpu"
+
+
+def _shown(visible: Mapping[str, str], own: tuple[str, ...]) -> dict[str, str]:
+    return {
+        variable: ",".join(device for device in own if visible.get(device) == variable)
+        for variable in sorted(set(visible.values()))
+    }
 
 
 def _without_proxy(base: dict[str, str], group: Group) -> dict[str, str]:

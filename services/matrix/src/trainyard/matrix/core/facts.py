@@ -2,7 +2,8 @@
 
 The rows stand in `facts/*.tsv` beside this package, each with its source and the date at which it was read there. A fact
 that nobody has found is not in the tables, and no rule guesses it: what is unknown neither drops a candidate nor is taken
-for fitting, and the linter lists it as a gap (`core/lint.py`). Adapters read the files; everything here is pure.
+for fitting, and the linter lists it as a gap (`core/lint.py`). Adapters read the files and
+`core/reading.py` makes facts of their text; everything here is pure.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ Row = Mapping[str, str]
 Capability = tuple[int, int]
 """NVIDIA compute capability: (8, 6) is 8.6."""
 
-TABLES = ("releases", "builds", "cubins", "floors", "drivers", "features", "hardware", "vendors")
+TABLES = (
+    "releases",
+    "builds",
+    "cubins",
+    "floors",
+    "drivers",
+    "features",
+    "hardware",
+    "vendors",
+    "published",
+    "promises",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,57 +125,7 @@ class Facts:
         return max(fits, key=lambda found: found.capability, default=None)
 
 
-def parse(tables: Mapping[str, str]) -> Facts:
-    """From the text of each table. Raises ValueError that names table and row for what cannot be read."""
-    rows = {name: read(name, text) for name, text in tables.items()}
-    releases, builds, cubins, drivers = {}, {}, {}, {}  # type: ignore[var-annotated]
-    for row in rows["releases"]:
-        made = Release(row["framework"], Version(row["release"]), _words(row["pythons"]), _words(row["machines"]))
-        releases.setdefault(made.framework, []).append(made)
-    for row in rows["builds"]:
-        build = Build(
-            row["framework"], SpecifierSet(row["releases"]), row["stack"], row["stack_version"], row["status"]
-        )
-        builds.setdefault(build.framework, []).append(build)
-    for row in rows["cubins"]:
-        kernels = Cubins(
-            row["framework"], SpecifierSet(row["releases"]), row["cuda"], row["machine"], row["cubins"], row["ptx"]
-        )
-        cubins.setdefault((kernels.framework, kernels.cuda), []).append(kernels)
-    for row in rows["drivers"]:
-        minimum = DriverVersion.of(row["minimum"]) if row["minimum"] else None
-        driver = Driver(row["cuda"], DriverVersion.of(row["full"]), minimum)
-        known = drivers.get(driver.cuda)
-        drivers[driver.cuda] = min((known, driver) if known else (driver,), key=lambda item: item.full)
-    newest = {
-        name: tuple(sorted(found, key=lambda item: item.version, reverse=True)) for name, found in releases.items()
-    }
-    return Facts(
-        releases=newest,
-        builds={name: tuple(found) for name, found in builds.items()},
-        cubins={key: tuple(found) for key, found in cubins.items()},
-        floors=tuple(
-            Floor(row["framework"], capability(row["capability"]), Version(row["release"]), Version(row["cuda"]))
-            for row in rows["floors"]
-        ),
-        drivers=drivers,
-        features={row["feature"]: _feature(row) for row in rows["features"]},
-        hardware=Hardware.of(rows["hardware"], rows["vendors"]),
-        tables=rows,
-    )
-
-
-def read(name: str, text: str) -> tuple[Row, ...]:
-    """Tab-separated with a heading; every row has as many cells as the heading."""
-    head, *lines = text.rstrip("\n").split("\n")
-    columns = head.split("\t")
-    rows = []
-    for number, line in enumerate(lines, 2):
-        cells = line.split("\t")
-        if len(cells) != len(columns):
-            raise ValueError(f"{name}.tsv, line {number}: {len(cells)} cells, the heading has {len(columns)}")
-        rows.append(dict(zip(columns, cells, strict=True)))
-    return tuple(rows)
+NOTHING_KNOWN = Facts()
 
 
 def capability(text: str) -> Capability:
@@ -181,19 +143,12 @@ def runs_on(natives: str, ptx: str, wanted: Capability) -> bool:
     if ".." in natives:
         low, high = (capability(end) for end in natives.split(".."))
         return low <= wanted and wanted[0] <= high[0]
-    return any(_serves(capability(native), wanted) for native in _words(natives))
+    return any(_serves(capability(native), wanted) for native in words(natives))
 
 
 def _serves(native: Capability, wanted: Capability) -> bool:
     return native[0] == wanted[0] and native[1] <= wanted[1]
 
 
-def _feature(row: Row) -> Feature:
-    return Feature(
-        row["feature"], row["on"] == "cpu" or not row["stack"], row["framework"], SpecifierSet(row["releases"]), row["stack"],
-        SpecifierSet(row["capability"]), row["provided"] == "image", row["instead"], row["meaning"],
-    )  # fmt: skip
-
-
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,15 +1,13 @@
-"""Accelerators of every vendor, and what of them this yard has.
+"""Accelerators of every vendor.
 
 A product is one thing that can be bought (`a100-80g`); a family (`a100`) is what people write. The names of Kubernetes
-resources, labels and variables belong to the vendor. Nodes that are alike form one class, so that a thousand nodes cost no
-more to look at than the handful of sorts among them.
+resources, labels and variables belong to the vendor. What of them a yard has is its inventory (`core/inventory.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -109,54 +107,6 @@ class Hardware:
         """`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb` and `huawei.com/Ascend910B3` belong to a vendor's domain."""
         domain = resource.partition("/")[0]
         return next((found for found in self.vendors.values() if found.resource.partition("/")[0] == domain), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """What a node says of itself. `driver`: of the accelerator; `count`: accelerators that may be given away."""
-
-    name: str
-    product: str
-    count: int
-    driver: str | None = None
-    machine: str = "x86_64"
-
-
-@dataclass(frozen=True, slots=True)
-class NodeClass:
-    """Nodes that are alike."""
-
-    product: Product
-    driver: DriverVersion | None
-    count: int
-    """Accelerators on each node."""
-    machine: str
-    nodes: int
-    called: str
-    """The product in the words of the node's own label."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    """Empty: nobody has told what there is, and nothing is refused for not being there."""
-
-    classes: tuple[NodeClass, ...] = ()
-
-    @classmethod
-    def of(cls, nodes: Sequence[Node], hardware: Hardware) -> Inventory:
-        """Nodes whose product is not in the registry are left out: nothing could be said of them."""
-        counted: Counter[tuple[str, str | None, int, str, str]] = Counter()
-        for node in nodes:
-            for product in hardware.find(node.product)[:1]:
-                counted[product.name, node.driver, node.count, node.machine, node.product] += 1
-        return cls(
-            tuple(
-                NodeClass(
-                    hardware.products[name], DriverVersion.of(driver) if driver else None, count, machine, nodes, called
-                )
-                for (name, driver, count, machine, called), nodes in counted.items()
-            )
-        )
 
 
 def _product(row: Mapping[str, str]) -> Product:

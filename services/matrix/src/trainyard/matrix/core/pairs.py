@@ -1,18 +1,15 @@
-"""Which image runs on which hardware: the rules that need both, asked once for each sort of node and remembered.
+"""Which image runs on which hardware: the rules that need both, asked for each sort of node.
 
-None of them depends on what a job wants, so the answers are kept as sets of images, one bit each: a job over a thousand
-nodes and the whole catalogue costs a few operations on integers for each sort of node.
+None of them depends on what a job wants: each answers with a set of images that the catalogue has ready.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from trainyard.matrix.core import changes, running, scoring
-from trainyard.matrix.core.facts import Facts
-from trainyard.matrix.core.hardware import DriverVersion, Product
+from trainyard.matrix.core import changes, running
+from trainyard.matrix.core.catalogue import Catalogue
 from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.rules import MACHINE, Question, capabilities, like, other_releases
 from trainyard.matrix.core.running import Fit
@@ -24,7 +21,8 @@ Pair = tuple[Image, Target]
 @dataclass(frozen=True, slots=True)
 class PairRule:
     name: str
-    keeps: Callable[[Facts, Image, Target], bool]
+    keeps: Callable[[Catalogue, Target], int]
+    """The set of images that it lets through on this hardware."""
     wish: Callable[[Question], str]
     """What was asked for, to complete "no image …"."""
     changes: Callable[[Question, Sequence[Pair]], list[str]]
@@ -32,61 +30,22 @@ class PairRule:
     """What is known of the hardware, for the message."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """One sort of hardware against all images; bit i stands for image i."""
-
-    allowed: tuple[int, ...]
-    """By each rule of `RULES`."""
-    by_features: tuple[int, ...]
-    """Images, best first: what they bring for this hardware, then the newest."""
-    by_release: tuple[int, ...]
-    """Images, best first: the newest, then what they bring."""
-
-
-def row(facts: Facts, images: tuple[Image, ...], target: Target) -> Row:
-    return _row(facts, images, target.product, target.driver, target.machine)
-
-
-@lru_cache(maxsize=1024)
-def _row(
-    facts: Facts,
-    images: tuple[Image, ...],
-    product: Product | None,
-    driver: DriverVersion | None,
-    machine: str | None,
-) -> Row:
-    target = Target(product, driver, machine)
-    every = range(len(images))
-    return Row(
-        tuple(sum(1 << i for i in every if rule.keeps(facts, images[i], target)) for rule in RULES),
-        tuple(sorted(every, key=lambda i: scoring.score(facts, images[i], target, newest_first=False), reverse=True)),
-        tuple(sorted(every, key=lambda i: scoring.score(facts, images[i], target, newest_first=True), reverse=True)),
-    )
-
-
-def members(images: Sequence[Image], bits: int) -> Iterator[Image]:
-    return (image for i, image in enumerate(images) if bits >> i & 1)
-
-
-def best(images: Sequence[Image], bits: int, order: Sequence[int]) -> Image | None:
-    """The first of `order` that is in the set."""
-    return next((images[i] for i in order if bits >> i & 1), None)
-
-
-def _stack(_: Facts, image: Image, target: Target) -> bool:
+def _stack(catalogue: Catalogue, target: Target) -> int:
     product = target.product
-    return product is None or (product.kind in image.accelerators and image.stack in {"", product.stack})
+    if product is None:
+        return catalogue.every
+    made_for = catalogue.by_stack.get("", 0) | catalogue.by_stack.get(product.stack, 0)
+    return catalogue.by_kind.get(product.kind, 0) & made_for
 
 
-def _kernels(facts: Facts, image: Image, target: Target) -> bool:
+def _kernels(catalogue: Catalogue, target: Target) -> int:
     if target.product is None or target.product.capability is None:
-        return True
-    return running.image(facts, image, target.product.capability, target.machine or MACHINE) is not Fit.NO
+        return catalogue.every
+    return catalogue.with_kernels(target.product.capability, target.machine or MACHINE)
 
 
-def _driver(facts: Facts, image: Image, target: Target) -> bool:
-    return running.on_driver(facts, image, target.driver) is not Fit.NO
+def _driver(catalogue: Catalogue, target: Target) -> int:
+    return catalogue.on_driver(target.driver).allowed
 
 
 def _same_stack(question: Question, dropped: Sequence[Pair]) -> list[str]:

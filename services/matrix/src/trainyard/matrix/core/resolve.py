@@ -1,33 +1,32 @@
-"""From a job's wishes to one image and accelerator, or to a refusal that names what would work. Pure.
+"""From a job's wishes to one image and its accelerators, or to a refusal that names what would work. Pure.
 
-Read the wish, list the hardware that it may mean, then ask the rules (`core/rules.py`): each takes the candidates that are
-left and says which it kept and why it dropped the others; the reasons are the answer to "why this image?" and "why none?".
-What is left is scored. When a rule leaves nothing, the candidates that it dropped last were the nearest.
+Read the wishes, list the hardware that each may mean, then ask the rules (`core/asking.py`): each takes the candidates that
+are left and says which it kept and why it dropped the others; the reasons are the answer to "why this image?" and "why
+none?". What is left is scored.
+
+A job has one image. Where its roles ask for different accelerators every request is asked by itself, and the image must be
+left for all of them; then each gets the best of its own hardware for that image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
 
 from trainyard.common.contract.events import Reason, Resolution
 from trainyard.common.contract.jobs import JobSpec
-from trainyard.matrix.core import changes, pairs, rules, running, scoring, targets, wanted, wishes
-from trainyard.matrix.core.facts import Facts
-from trainyard.matrix.core.hardware import Inventory, Vendor
+from trainyard.matrix.core import changes, scoring, wishes
+from trainyard.matrix.core.asking import Left, Refused, ask_all, sound
+from trainyard.matrix.core.catalogue import Catalogue
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.pairs import Pair
-from trainyard.matrix.core.rules import Question, Rule
-from trainyard.matrix.core.running import Fit
+from trainyard.matrix.core.inventory import Inventory
+from trainyard.matrix.core.outcome import Chosen, resolution
+from trainyard.matrix.core.pairs import Pair, asked
+from trainyard.matrix.core.rules import Question
 from trainyard.matrix.core.targets import Target
-from trainyard.matrix.core.wishes import Fault, Wish
+from trainyard.matrix.core.wishes import Wish
 
-C = TypeVar("C")
-NOTHING_KNOWN = Facts()
 NO_INVENTORY = Inventory()
-_SHOWN = 6  # candidates that a reason names one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,178 +36,85 @@ class Rejection:
     reasons: tuple[Reason, ...]
 
 
-class _Refused(Exception):
-    def __init__(self, message: str, nearest: Sequence[str]) -> None:
-        super().__init__(message)
-        self.nearest = tuple(nearest)
-
-
-def resolve(
-    spec: JobSpec, images: Sequence[Image], facts: Facts = NOTHING_KNOWN, inventory: Inventory = NO_INVENTORY
-) -> Resolution | Rejection:
-    """Image and accelerator for a job, with the reasoning either way."""
+def resolve(spec: JobSpec, catalogue: Catalogue, inventory: Inventory = NO_INVENTORY) -> Resolution | Rejection:
+    """Image and accelerators for a job, with the reasoning either way."""
     reasons: list[Reason] = []
     try:
-        brought = {name for image in images for name in image.features}
-        question = Question(_sound(wishes.read(spec, facts, brought), reasons), facts, tuple(images))
-        places = _sound(targets.of(question.wish, inventory), reasons)
-        return _choose(question, images, places, reasons)
-    except _Refused as refusal:
+        read = sound(wishes.read(spec, catalogue.facts, catalogue.features), reasons)
+        left = [ask_all(Question(wish, catalogue, _who(wish, read)), inventory, reasons) for wish in read]
+        image, chosen = _choose(left, reasons)
+        return resolution(spec, image, chosen, reasons)
+    except Refused as refusal:
         return Rejection(str(refusal), refusal.nearest, tuple(reasons))
 
 
-def _choose(question: Question, images: Sequence[Image], places: list[Target], reasons: list[Reason]) -> Resolution:
-    asked = bool(places)
-    _needs_hardware(question, reasons)
-    for on_targets in rules.TARGETS:
-        if asked:
-            places = _ask(on_targets, question, places, reasons, "accelerator", Target.describe)
-    left = list(images)
-    for on_images in wanted.RULES:
-        left = _ask(on_images, question, left, reasons, "image", lambda image: image.name)
-    if not asked:
-        best = max(left, key=scoring.of_image)
-        reasons.append(Reason(rule="choice", text=f"newest of what is left: {best.describe()}"))
-        return _resolution(question, best, Target(None), reasons)
-    image, place = _pair(question, tuple(images), left, places, reasons)
-    extras = scoring.extras(question.facts, image, place)
-    why = f" with {', '.join(extras)}" if extras else ""
-    reasons.append(Reason(rule="choice", text=f"best of what is left: {image.describe()} on {place.describe()}{why}"))
-    return _resolution(question, image, place, reasons)
+def _who(wish: Wish, all_of_them: Sequence[Wish]) -> str:
+    if len(all_of_them) == 1:
+        return ""
+    return f"role{'s' if len(wish.roles) > 1 else ''} {' and '.join(wish.roles)}: "
 
 
-def _pair(
-    question: Question, images: tuple[Image, ...], left: list[Image], places: list[Target], reasons: list[Reason]
-) -> Pair:
-    """The best image on the best hardware."""
-    chosen = set(left)
-    meant = sum(1 << i for i, image in enumerate(images) if image in chosen)
-    rows = [pairs.row(question.facts, images, place) for place in places]
-    sets = [meant] * len(places)
-    for number, rule in enumerate(pairs.RULES):
-        kept = [bits & row.allowed[number] for bits, row in zip(sets, rows, strict=True)]
-        wish = rule.wish(question)
-        text = f"{wish}: {_shown_pairs(images, kept, places) or 'none'}"
-        dropped = [before & ~after for before, after in zip(sets, kept, strict=True)]
-        not_these = _shown_pairs(images, dropped, places)
-        details = (f"not: {not_these}",) if not_these else ()
-        reasons.append(Reason(rule=rule.name, text=text, passed=any(kept), details=details))
-        if not any(kept):
-            lost = [
-                (image, place)
-                for bits, place in zip(dropped, places, strict=True)
-                for image in pairs.members(images, bits)
-            ]
-            raise _Refused(f"no image {wish}{_in_brackets(rule.because(places))}", rule.changes(question, lost))
-        sets = kept
-    newest_first = question.wish.newest
+def _choose(left: Sequence[Left], reasons: list[Reason]) -> tuple[Image, list[Chosen]]:
+    first, catalogue = left[0], left[0].question.catalogue
+    if not first.places:
+        image = max(catalogue.members(first.images), key=scoring.of_image)
+        reasons.append(Reason(rule="choice", text=f"newest of what is left: {image.describe()}"))
+        return image, [Chosen(first.question, Target(None))]
+    common = _common(left, reasons) if len(left) > 1 else catalogue.every
+    image, _ = _best(first, common)
+    chosen = [Chosen(each.question, _best(each, catalogue.by_name[image.name])[1]) for each in left]
+    for each in chosen:
+        extras = scoring.of_use(catalogue, image, each.place)
+        why = f" with {', '.join(extras)}" if extras else ""
+        text = f"best of what is left: {image.describe()} on {each.place.describe()}{why}"
+        reasons.append(Reason(rule="choice", text=f"{each.question.who}{text}"))
+    return image, chosen
+
+
+def _common(left: Sequence[Left], reasons: list[Reason]) -> int:
+    """The images that are left for every request. Raises Refused when that is none."""
+    common = left[0].question.catalogue.every
+    for each in left:
+        common &= _anywhere(each)
+    asking = [f"{each.question.who}{asked(each.question)}" for each in left]
+    wish = f"runs on what every role asks for ({'; '.join(asking)})"
+    names = ", ".join(image.name for image in left[0].question.catalogue.members(common))
+    reasons.append(Reason(rule="one image", text=f"{wish}: {names or 'none'}", passed=bool(common)))
+    if common:
+        return common
+    instead = [text for other in left[1:] for text in _like_the_first(left[0], other)]
+    apart = f"a job of its own for {' and '.join(left[-1].question.wish.roles)}"
+    raise Refused(f"no image {wish}, and a job has one image", [*instead, apart])
+
+
+def _anywhere(left: Left) -> int:
+    bits = 0
+    for images in left.sets:
+        bits |= images
+    return bits
+
+
+def _like_the_first(first: Left, other: Left) -> list[str]:
+    """The accelerators of the first request for another one, where so many of them stand in one machine."""
+    wish = other.question.wish
+    room = [place.per_node for bits, place in zip(first.sets, first.places, strict=True) if bits]
+    if all(most is not None and most < wish.on_a_node for most in room):
+        return []
+    names = asked(first.question).split("/" if not first.question.wish.products else ", ")
+    where = " and ".join(f"roles.{role}" for role in wish.roles)
+    return [f"in {where}: {changes.accelerators(wish.count, names)}"]
+
+
+def _best(left: Left, images: int) -> Pair:
+    """Of some images, which are left for this request, the best on the best hardware."""
+    question = left.question
+    catalogue, newest_first = question.catalogue, question.wish.newest
+    sets = [(bits & images, place) for bits, place in zip(left.sets, left.places, strict=True)]
+    preferred = min(place.rank for bits, place in sets if bits)
     found = [
         (image, place)
-        for bits, row, place in zip(sets, rows, places, strict=True)
-        if (image := pairs.best(images, bits, row.by_release if newest_first else row.by_features)) is not None
+        for bits, place in sets
+        if place.rank == preferred
+        and (image := scoring.best(catalogue, bits, place, newest_first=newest_first)) is not None
     ]
-    return max(
-        found, key=lambda pair: (-pair[1].rank, *scoring.score(question.facts, *pair, newest_first=newest_first))
-    )
-
-
-def _shown_pairs(images: tuple[Image, ...], sets: Sequence[int], places: Sequence[Target]) -> str:
-    """The images of each sort of hardware, the first few by name."""
-    parts: list[str] = []
-    for bits, place in zip(sets, places, strict=True):
-        if bits and len(parts) < _SHOWN:
-            names = [image.name for image in islice(pairs.members(images, bits), 3)]
-            more = f" and {bits.bit_count() - 3} more" if bits.bit_count() > 3 else ""
-            parts.append(f"{', '.join(names)}{more} on {place.describe()}")
-    return "; ".join(parts)
-
-
-def _ask(
-    rule: Rule[C], question: Question, left: list[C], reasons: list[Reason], noun: str, name: Callable[[C], str]
-) -> list[C]:
-    """What the rule keeps. Raises _Refused when that is nothing."""
-    if not rule.applies(question.wish):
-        return left
-    kept, dropped = list[C](), list[C]()
-    for candidate in left:
-        (kept if rule.keeps(question, candidate) else dropped).append(candidate)
-    wish = rule.wish(question)
-    text = f"{wish}: {', '.join(map(name, kept[:_SHOWN])) or 'none'}{_more(kept)}"
-    details = (f"not: {', '.join(map(name, dropped[:_SHOWN]))}{_more(dropped)}",) if dropped else ()
-    reasons.append(Reason(rule=rule.name, text=text, passed=bool(kept), details=details))
-    if not kept:
-        images = [item for item in dropped if isinstance(item, Image)]
-        raise _Refused(
-            f"no {noun} {wish}{_in_brackets(rule.because(dropped))}{wanted.hint(rule.name, question, images)}",
-            rule.changes(question, dropped),
-        )
-    return kept
-
-
-def _more(candidates: Sequence[object]) -> str:
-    return f" and {len(candidates) - _SHOWN} more" if len(candidates) > _SHOWN else ""
-
-
-def _in_brackets(words: str) -> str:
-    return f" ({words})" if words else ""
-
-
-def _needs_hardware(question: Question, reasons: list[Reason]) -> None:
-    if question.wish.kinds:
-        return
-    for feature in question.wish.known_features(question.facts):
-        if not feature.on_cpu:
-            text = f"{feature.name} needs an accelerator ({feature.meaning}), and none is asked for"
-            reasons.append(Reason(rule="features of the hardware", text=text, passed=False))
-            raise _Refused(text, (changes.accelerators(1),))
-
-
-def _sound(value: C | Fault, reasons: list[Reason]) -> C:
-    if isinstance(value, Fault):
-        reasons.append(Reason(rule=value.rule, text=value.text, passed=False))
-        raise _Refused(value.text, value.nearest)
-    return value
-
-
-def _resolution(question: Question, image: Image, place: Target, reasons: list[Reason]) -> Resolution:
-    wish, product = question.wish, place.product
-    vendors = question.facts.hardware.vendors
-    vendor = wish.vendor or (vendors.get(product.vendor) if product is not None else _by_stack(image, vendors.values()))
-    labelled = vendor is not None and bool(vendor.label) and place.called is not None
-    return Resolution(
-        image=image.name,
-        framework_version=str(image.version) if image.version else None,
-        accelerator=product.kind if product is not None else next(iter(wish.kinds), "cpu"),
-        product=product.name if product is not None else None,
-        resources=_resources(wish, vendor) if wish.kinds else {},
-        node_labels={vendor.label: place.called} if labelled and vendor is not None and place.called else {},
-        visible=(vendor.visible or None) if vendor is not None and wish.kinds else None,
-        reference=image.reference,
-        notes=tuple(_notes(question, image, place)),
-        reasons=tuple(reasons),
-    )
-
-
-def _by_stack(image: Image, vendors: Iterable[Vendor]) -> Vendor | None:
-    return next((vendor for vendor in vendors if image.stack and vendor.stack == image.stack), None)
-
-
-def _resources(wish: Wish, vendor: Vendor | None) -> dict[str, float]:
-    if wish.resource is not None:
-        return {wish.resource: wish.count}
-    if vendor is None:
-        return {}
-    share = {vendor.share_resource: round(wish.share * 100)} if wish.share is not None and vendor.share_resource else {}
-    return {vendor.resource: wish.count, **share}
-
-
-def _notes(question: Question, image: Image, place: Target) -> list[str]:
-    notes = []
-    if running.on_driver(question.facts, image, place.driver) is Fit.LIMITED:
-        full = question.facts.drivers[image.cuda].full
-        notes.append(
-            f"driver {place.driver} runs CUDA {image.cuda} with limits (no compiling of newer PTX); {full} has none"
-        )
-    if place.product is not None and place.product.capability is None and question.wish.features:
-        notes.append(f"nobody has told whether {place.product.name} has {', '.join(question.wish.features)}")
-    return notes
+    return max(found, key=lambda pair: scoring.score(catalogue, *pair, newest_first=newest_first))

@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from packaging.version import Version
+
 from trainyard.matrix.core import changes, running
-from trainyard.matrix.core.facts import Facts, Feature
+from trainyard.matrix.core.catalogue import Catalogue
+from trainyard.matrix.core.facts import Capability, Facts, Feature
 from trainyard.matrix.core.hardware import Product
-from trainyard.matrix.core.images import Image
 from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 from trainyard.matrix.core.wishes import Wish
@@ -27,9 +29,13 @@ MACHINE = "x86_64"
 @dataclass(frozen=True, slots=True)
 class Question:
     wish: Wish
-    facts: Facts
-    images: tuple[Image, ...] = ()
-    """All that there are."""
+    catalogue: Catalogue
+    who: str = ""
+    """`role ps: `, before whatever is said of it; empty where a job has but one wish."""
+
+    @property
+    def facts(self) -> Facts:
+        return self.catalogue.facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,15 @@ def _surely_runs(question: Question, product: Product) -> bool:
     return running.any_release(question.facts, wish.framework, wish.version, product.capability, MACHINE) is Fit.FULL
 
 
+def _newest_image(question: Question, capability: Capability, machine: str) -> Version | None:
+    """Of the wished framework, the newest release that an image here has and that is known to run."""
+    catalogue, framework = question.catalogue, question.wish.framework
+    for image in catalogue.members(catalogue.by_framework.get(framework, 0)):
+        if running.image(question.facts, image, capability, machine) is Fit.FULL:
+            return image.version
+    return None
+
+
 def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
     wish, facts, instead = question.wish, question.facts, list[str]()
     for target in dropped[:2]:
@@ -126,16 +141,14 @@ def other_releases(question: Question, dropped: Sequence[Target]) -> list[str]:
         if product is None or product.capability is None:
             continue
         machine = target.machine or MACHINE
-        fit = [
-            item.version
-            for item in facts.releases.get(wish.framework, ())
-            if running.release(facts, wish.framework, item.version, product.capability, machine) is Fit.FULL
-        ]
+        newest = _newest_image(question, product.capability, machine) or running.newest_release(
+            facts, wish.framework, product.capability, machine
+        )
         floor = facts.floor(wish.framework, product.capability)
         if floor is not None:
             instead.append(f"framework: {wish.framework}>={floor.release.major}.{floor.release.minor}")
-        elif fit:
-            instead.append(f"framework: {wish.framework}=={fit[0]}")
+        elif newest is not None:
+            instead.append(f"framework: {wish.framework}=={newest}")
     able = [product for product in facts.hardware.products.values() if _surely_runs(question, product)]
     families = like(dropped, able)
     instead += [changes.accelerators(wish.count, families)] if families else []

@@ -7,10 +7,10 @@ hardware that fits, so that large devices stay free for those who need them; the
 
 from __future__ import annotations
 
-from trainyard.matrix.core import running
-from trainyard.matrix.core.facts import Facts, Feature
+from functools import lru_cache
+
+from trainyard.matrix.core.catalogue import Catalogue, brought, extras, newest
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.running import Fit
 from trainyard.matrix.core.targets import Target
 
 
@@ -20,40 +20,49 @@ def of_image(image: Image) -> tuple[object, ...]:
     return (made_for_it, *newest(image), image.name)
 
 
-def newest(image: Image) -> tuple[bool, object]:
-    # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
-    return (image.name != "noop", image.version.release if image.version else ())
-
-
-def score(facts: Facts, image: Image, target: Target, *, newest_first: bool) -> tuple[object, ...]:
-    """Greater is better; without the job's preference among products, which comes first of all."""
+def best(catalogue: Catalogue, bits: int, target: Target, *, newest_first: bool) -> Image | None:
+    """Of a set of images the one with the highest `score` on this hardware, narrowed down rule by rule."""
+    if not bits:
+        return None
+    if newest_first:
+        bits = _newest(catalogue, bits)
     product = target.product
-    brings = len(extras(facts, image, target))
+    if product is not None and product.capability is not None:
+        bits = catalogue.with_most_extras(bits, product.stack, product.capability)
+    bits = _newest(catalogue, bits)
+    return catalogue.first(bits & ~catalogue.on_driver(target.driver).limited or bits)
+
+
+def _newest(catalogue: Catalogue, bits: int) -> int:
+    """Those of the newest release among them."""
+    return bits & catalogue.same_release[catalogue.index_of_first(bits)]
+
+
+def score(catalogue: Catalogue, image: Image, target: Target, *, newest_first: bool) -> tuple[object, ...]:
+    """Greater is better; without the job's preference among products, which comes first of all."""
+    brings = len(of_use(catalogue, image, target))
+    limited = catalogue.on_driver(target.driver).limited & catalogue.by_name[image.name]
     return (
         *((newest(image), brings) if newest_first else (brings, newest(image))),
-        running.on_driver(facts, image, target.driver) is not Fit.LIMITED,
-        -((product.bf16 if product is not None else None) or 0.0),
-        -((product.memory if product is not None else None) or 0),
-        target.nodes,
-        brings - len(_brought(facts, image)),
+        not limited,
+        *_smallest_first(target),
+        brings - len(brought(catalogue.facts, image)),
         image.name,
-        product.name if product is not None else "",
+        target.product.name if target.product is not None else "",
     )
 
 
-def extras(facts: Facts, image: Image, target: Target) -> list[str]:
+@lru_cache(maxsize=4096)
+def _smallest_first(target: Target) -> tuple[float, int, int]:
+    product = target.product
+    if product is None:
+        return (0.0, 0, target.nodes)
+    return (-(product.bf16 or 0.0), -(product.memory or 0), target.nodes)
+
+
+def of_use(catalogue: Catalogue, image: Image, target: Target) -> list[str]:
     """Features that the image brings beyond its framework, and that this hardware is known to have."""
     product = target.product
     if not image.features or product is None or product.capability is None:
         return []
-    capability = f"{product.capability[0]}.{product.capability[1]}"
-    return [
-        feature.name
-        for feature in _brought(facts, image)
-        if feature.stack == product.stack and capability in feature.capability
-    ]
-
-
-def _brought(facts: Facts, image: Image) -> list[Feature]:
-    known = [facts.features[name] for name in image.features if name in facts.features]
-    return [feature for feature in known if feature.in_image]
+    return extras(catalogue.facts, image, product.stack, product.capability)

@@ -1,34 +1,53 @@
-"""Which images a job means: by name, framework, version, features and kind of accelerator, one rule a row."""
+"""Which images a job means: by name, framework, version, features and kind of accelerator, one rule a row.
+
+A rule answers with the set of images that it lets through, most of them straight from the catalogue's index.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 
 from trainyard.common.contract.explain import nearest
 from trainyard.matrix.core import changes
-from trainyard.matrix.core.facts import Feature
 from trainyard.matrix.core.images import Image
-from trainyard.matrix.core.rules import Question, Rule
-from trainyard.matrix.core.wishes import specifier
+from trainyard.matrix.core.rules import Question
+from trainyard.matrix.core.wishes import Wish
 
 
-def _brings(question: Question, image: Image) -> bool:
+@dataclass(frozen=True, slots=True)
+class ImageRule:
+    name: str
+    applies: Callable[[Wish], bool]
+    keeps: Callable[[Question], int]
+    """The set of images that it lets through."""
+    wish: Callable[[Question], str]
+    """What was asked for, to complete "no image …"."""
+    changes: Callable[[Question, Sequence[Image]], list[str]]
+    """What to write instead, nearest first, given all that it dropped, newest first."""
+
+
+def _brings(question: Question) -> int:
     """The features that the framework's release or the image must have."""
+    bits = question.catalogue.every
     for name in question.wish.features:
-        feature = question.facts.features.get(name)
-        if feature is None or feature.in_image:
-            if name not in image.features:
-                return False
-        elif not _framework_has(feature, image):
-            return False
-    return True
+        bits &= question.catalogue.with_feature(name)
+    return bits
 
 
-def _framework_has(feature: Feature, image: Image) -> bool:
-    if not feature.framework or image.framework != feature.framework or image.version is None:
-        return not feature.framework or image.framework == feature.framework or feature.name in image.features
-    return image.version in feature.releases
+def _has_version(question: Question) -> int:
+    wish, catalogue = question.wish, question.catalogue
+    if wish.image is None:
+        return catalogue.of_version(wish.framework, wish.version)
+    named = catalogue.members(catalogue.by_name.get(wish.image, 0))
+    return sum(catalogue.of_version(image.framework, wish.version) for image in named)
+
+
+def _on_kinds(question: Question) -> int:
+    bits = 0
+    for kind in question.wish.kinds or ("cpu",):
+        bits |= question.catalogue.by_kind.get(kind, 0)
+    return bits
 
 
 def _without_features(question: Question, dropped: Sequence[Image]) -> list[str]:
@@ -42,20 +61,9 @@ def _without_features(question: Question, dropped: Sequence[Image]) -> list[str]
     return instead or has[:3]
 
 
-@lru_cache(maxsize=4096)
-def _has_version(wanted: str | None, image: Image) -> bool:
-    return image.version is not None and image.version in specifier(wanted)
-
-
-def _named(image: Image) -> tuple[bool, object, str]:
-    # `noop` is never chosen, only asked for: it comes after everything without being a rule of its own.
-    return (image.name != "noop", image.version.release if image.version else (), image.name)
-
-
 def _each(change: Callable[[Question, Image], str]) -> Callable[[Question, Sequence[Image]], list[str]]:
     def of_all(question: Question, dropped: Sequence[Image]) -> list[str]:
-        newest_first = sorted(dropped, key=_named, reverse=True)
-        return list(dict.fromkeys(change(question, image) for image in newest_first))[:3]
+        return list(dict.fromkeys(change(question, image) for image in dropped))[:3]
 
     return of_all
 
@@ -63,13 +71,9 @@ def _each(change: Callable[[Question, Image], str]) -> Callable[[Question, Seque
 def _other_kinds(question: Question, dropped: Sequence[Image]) -> list[str]:
     """The framework's other releases on this hardware, then its wished releases on other hardware."""
     wish = question.wish
-    here = [
-        image
-        for image in sorted(question.images, key=_named, reverse=True)
-        if image.framework == wish.framework and any(kind in image.accelerators for kind in wish.kinds or ("cpu",))
-    ]
+    here = question.catalogue.members(question.catalogue.by_framework.get(wish.framework, 0) & _on_kinds(question))
     releases = [f"framework: {wish.framework}=={image.version}" for image in here if image.version is not None]
-    newest = {image.accelerators: image for image in sorted(dropped, key=_named)}
+    newest = {image.accelerators: image for image in reversed(dropped)}
     others = [
         changes.accelerators(_asking_for(image), why=f"{image.name} runs on {'/'.join(image.accelerators)}")
         for image in newest.values()
@@ -82,40 +86,40 @@ def _asking_for(image: Image) -> str:
     return "0" if kind == "cpu" else f"{{{kind}: 1}}"
 
 
-RULES: tuple[Rule[Image], ...] = (
-    Rule(
+RULES: tuple[ImageRule, ...] = (
+    ImageRule(
         "image",
         applies=lambda wish: wish.image is not None,
-        keeps=lambda question, image: image.name == question.wish.image,
+        keeps=lambda question: question.catalogue.by_name.get(question.wish.image or "", 0),
         wish=lambda question: f"is named {question.wish.image!r}",
         changes=_each(lambda _, image: f"image: {image.name}"),
     ),
-    Rule(
+    ImageRule(
         "framework",
         # A job of a framework may ask for a plain interpreter by name and bring its own packages.
         applies=lambda wish: wish.image is None,
-        keeps=lambda question, image: image.framework == question.wish.framework,
+        keeps=lambda question: question.catalogue.by_framework.get(question.wish.framework, 0),
         wish=lambda question: f"has {question.wish.framework}",
         changes=_each(lambda _, image: f"framework: {image.framework}"),
     ),
-    Rule(
+    ImageRule(
         "version",
         applies=lambda wish: wish.version is not None,
-        keeps=lambda question, image: _has_version(question.wish.version, image),
+        keeps=_has_version,
         wish=lambda question: f"has {question.wish.framework} {question.wish.version}",
         changes=_each(lambda question, image: f"framework: {question.wish.framework}=={image.version}"),
     ),
-    Rule(
+    ImageRule(
         "features",
         applies=lambda wish: bool(wish.features),
         keeps=_brings,
         wish=lambda question: f"brings {', '.join(question.wish.features)}",
         changes=_without_features,
     ),
-    Rule(
+    ImageRule(
         "accelerator",
         applies=lambda _: True,
-        keeps=lambda question, image: any(kind in image.accelerators for kind in question.wish.kinds or ("cpu",)),
+        keeps=_on_kinds,
         wish=lambda question: f"runs on {'/'.join(question.wish.kinds) or 'cpu'}",
         changes=_other_kinds,
     ),

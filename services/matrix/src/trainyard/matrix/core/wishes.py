@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -40,6 +40,8 @@ class Wish:
     resource: str | None
     vendor: Vendor | None
     """Of `resource`."""
+    roles: tuple[str, ...] = ()
+    """Those that ask for this; empty: the job does not name roles."""
 
     @property
     def on_a_node(self) -> int:
@@ -58,11 +60,15 @@ class Fault:
     rule: str
     text: str
     nearest: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    """Those whose wish it is; empty: the job does not name roles, or it is the whole job's."""
 
 
-def read(spec: JobSpec, facts: Facts, image_features: Iterable[str] = ()) -> Wish | Fault:
-    """The wish of a job. The accelerators are those of the first role that asks for any: a job runs on one kind."""
-    role = next((role for role in spec.all_roles().values() if role.resources.accelerators.count), None)
+def read(spec: JobSpec, facts: Facts, image_features: Iterable[str] = ()) -> tuple[Wish, ...] | Fault:
+    """The wishes of a job: one, or one for each request where its roles ask for different accelerators.
+
+    Roles that ask for none have no wish of their own beside others that do: they run wherever the job's image runs.
+    """
     version, features = spec.framework.version, tuple(getattr(spec.framework, "features", ()))
     if version in facts.features:  # `version: flash-attention`: whatever version brings it
         version, features = None, (*features, str(spec.framework.version))
@@ -71,13 +77,28 @@ def read(spec: JobSpec, facts: Facts, image_features: Iterable[str] = ()) -> Wis
     fault = _version_fault(version) or _feature_fault(features, facts, image_features)
     if fault is not None:
         return fault
-    return _hardware(spec, role, version, features, facts)
+    wishes = []
+    for role, names in _requests(spec):
+        wish = _hardware(spec, role, version, features, facts)
+        if isinstance(wish, Fault):
+            return replace(wish, roles=names if spec.roles else ())
+        wishes.append(replace(wish, roles=names if spec.roles else ()))
+    return tuple(wishes)
 
 
-def _hardware(
-    spec: JobSpec, role: Role | None, version: str | None, features: tuple[str, ...], facts: Facts
-) -> Wish | Fault:
-    asked = role.resources.accelerators if role is not None else Accelerators()
+def _requests(spec: JobSpec) -> list[tuple[Role, tuple[str, ...]]]:
+    """Roles that ask for the same accelerators go together; the first that asks comes first."""
+    roles = spec.all_roles()
+    found: dict[tuple[Accelerators, int], list[str]] = {}
+    for name, role in roles.items():
+        if role.resources.accelerators.count:
+            found.setdefault((role.resources.accelerators, role.processes), []).append(name)
+    alike = [tuple(names) for names in found.values()] or [tuple(roles)]
+    return [(roles[names[0]], names) for names in alike]
+
+
+def _hardware(spec: JobSpec, role: Role, version: str | None, features: tuple[str, ...], facts: Facts) -> Wish | Fault:
+    asked = role.resources.accelerators
     products: dict[Product, int] = {}
     for rank, name in enumerate(asked.models):
         found = facts.hardware.find(name)
@@ -100,7 +121,7 @@ def _hardware(
         image=spec.image,
         features=features,
         count=asked.count,
-        processes=role.processes if role is not None else 1,
+        processes=role.processes,
         products=tuple(products),
         ranks=tuple(products.values()),
         newest=spec.framework.version == LATEST,

@@ -24,9 +24,11 @@ def router(gateway: Gateway) -> APIRouter:
         return _passed_on(await gateway.commands.request(ShowMatrix(framework=framework)))
 
     @routes.post("/resolve", response_model=ExplanationView, openapi_extra=SPEC_BODY)
-    async def resolve(request: Request) -> Response:
-        """What a job file would be resolved to, and why, or why not. Nothing is submitted."""
-        return _passed_on(await gateway.commands.request(ResolveJob(spec=await document(request))))
+    async def resolve(request: Request, anywhere: bool = False) -> Response:
+        """What a job file would be resolved to, and why, or why not. Nothing is submitted. `anywhere`: whatever nodes this
+        yard has."""
+        command = ResolveJob(spec=await document(request), anywhere=anywhere)
+        return _passed_on(await gateway.commands.request(command))
 
     return routes
 

@@ -29,6 +29,7 @@ from trainyard.launcher.adapters.local.ports import Ports
 from trainyard.launcher.adapters.local.reports import ReportReader
 from trainyard.launcher.adapters.local.supervisor import record, run
 from trainyard.launcher.core import plan
+from trainyard.launcher.core.devices import Device
 from trainyard.launcher.core.frameworks.shape import Rendezvous
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
@@ -49,8 +50,9 @@ class LocalBackend:
     name = "local"
     instant = False
 
-    def __init__(self, state: Path, node: str) -> None:
+    def __init__(self, state: Path, node: str, devices: Sequence[Device] = ()) -> None:
         self.node = node
+        self._visible = {device.id: device.visible for device in devices}
         self._folders = LocalFolders(state)
         self._reports = ReportReader()
         self._ports = Ports()
@@ -123,6 +125,7 @@ class LocalBackend:
             rendezvous=self._rendezvous(job),
             inherited=os.environ,
             traceparent=job.trace,
+            visible=self._visible,
         )
         folders = [self._folders.rank(job, rank.place.rank) for rank in attempt.ranks]
         for folder, rank in zip(folders, attempt.ranks, strict=True):

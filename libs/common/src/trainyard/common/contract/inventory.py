@@ -1,0 +1,52 @@
+"""What nodes a yard has: told by launchers, read by the matrix, by people and by other systems.
+
+One document a node in the bucket `trainyard-nodes`, under `<backend>.<node>`. A cluster's nodes are there until the cluster
+has them no more. A machine of its own tells again and again, and is forgotten when it has been silent for a while: nobody
+else would notice that it is gone.
+"""
+
+from __future__ import annotations
+
+from trainyard.common.contract import subjects
+from trainyard.common.contract.model import Fact
+
+BUCKET = "trainyard-nodes"
+
+
+class NodeAccelerators(Fact):
+    """Accelerators of one product on a node."""
+
+    product: str
+    """In the vendor's own words: `NVIDIA A100-SXM4-80GB`; the value of the node label where a cluster has one."""
+    count: int
+    kind: str = "gpu"
+    resource: str = ""
+    """What a pod asks for, such as `nvidia.com/gpu`."""
+    memory: int | None = None
+    """Bytes of each."""
+    driver: str | None = None
+
+
+class Node(Fact):
+    name: str
+    backend: str
+    """`local` or `kubernetes`."""
+    machine: str = "x86_64"
+    """CPU architecture as the kernel calls it."""
+    cpu: float = 0.0
+    """Cores that jobs may have."""
+    memory: int = 0
+    """Bytes that jobs may have."""
+    accelerators: tuple[NodeAccelerators, ...] = ()
+    labels: dict[str, str] = {}
+    fault: str | None = None
+    """Why nothing is placed there at this moment, in words; absent: it takes jobs."""
+    expires_at: float | None = None
+    """Unix seconds; absent: it is there until somebody takes it away."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.backend}.{subjects.token(self.name)}"
+
+    def expired(self, now: float) -> bool:
+        return self.expires_at is not None and self.expires_at < now

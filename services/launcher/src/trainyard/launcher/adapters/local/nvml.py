@@ -1,0 +1,87 @@
+"""The NVIDIA GPUs of this machine, asked of the driver's own library (NVML).
+
+A GPU in MIG mode is not given away as a whole; its slices are devices. What CUDA_VISIBLE_DEVICES hides from the launcher is
+not given to jobs. Without driver or library there are no devices, which is no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pynvml
+import structlog
+
+from trainyard.launcher.core.devices import Device
+
+log = structlog.get_logger()
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def devices(visible: str | None, nvml: Any = pynvml) -> list[Device]:
+    """Read once: a GPU that falls off the bus makes its jobs fail, and is gone at the launcher's next start."""
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
+        log.info("no NVIDIA GPUs", reason=str(error))
+        return []
+    try:
+        found = list(_all(nvml))
+    except nvml.NVMLError as error:
+        log.warning("the NVIDIA GPUs cannot be read; none are given to jobs", error=str(error))
+        return []
+    finally:
+        nvml.nvmlShutdown()
+    return _allowed(found, visible)
+
+
+def _all(nvml: Any) -> Iterator[Device]:
+    driver = str(nvml.nvmlSystemGetDriverVersion())
+    for index in range(nvml.nvmlDeviceGetCount()):
+        gpu = nvml.nvmlDeviceGetHandleByIndex(index)
+        slices = list(_slices(nvml, gpu, driver))
+        yield from slices or [_device(nvml, gpu, driver)]
+
+
+def _slices(nvml: Any, gpu: Any, driver: str) -> Iterator[Device]:
+    try:
+        for index in range(nvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+            try:
+                piece = nvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
+            except nvml.NVMLError_NotFound:  # the places need not be filled from the front
+                continue
+            yield _device(nvml, piece, driver)
+    except nvml.NVMLError_NotSupported:
+        return
+
+
+def _device(nvml: Any, handle: Any, driver: str) -> Device:
+    product = str(nvml.nvmlDeviceGetName(handle))
+    whole, _, profile = product.partition(" MIG ")
+    return Device(
+        id=str(nvml.nvmlDeviceGetUUID(handle)),
+        kind="gpu",
+        product=whole,
+        resource=f"nvidia.com/mig-{profile}" if profile else "nvidia.com/gpu",
+        visible=VISIBLE,
+        memory=int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
+        driver=driver,
+    )
+
+
+def _allowed(found: list[Device], visible: str | None) -> list[Device]:
+    """By number, in the order of nvidia-smi, or by (the beginning of) the UUID, as CUDA reads it: an entry that means
+    nothing hides all that follow it."""
+    if visible is None:
+        return found
+    chosen: list[Device] = []
+    for word in (word.strip() for word in visible.split(",")):
+        if word.isdigit():
+            meant = found[int(word) : int(word) + 1]
+        else:
+            meant = [device for device in found if word and device.id.startswith(word)]
+        if len(meant) != 1:
+            break
+        chosen += meant
+    return list(dict.fromkeys(chosen))
