@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
 
 import aiohttp
 from aiohttp import web
@@ -28,7 +27,6 @@ from trainyard.cluster_double.http.paths import Target, UnknownGroup, UnknownRes
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _LONGEST_WATCH = 1800.0
 _REASONS = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Cut(Exception):
