@@ -79,7 +79,7 @@ BUILT_IN: tuple[Resource, ...] = (
         short=("po",),
         status=True,
         generations=True,
-        subresources=("binding", "ephemeralcontainers", "eviction", "log"),
+        subresources=("binding", "eviction", "log"),
         categories=("all",),
         returns_deleted=True,
     ),

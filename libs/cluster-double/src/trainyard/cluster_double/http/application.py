@@ -26,7 +26,16 @@ from trainyard.cluster_double.http.paths import Target, UnknownGroup, UnknownRes
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _LONGEST_WATCH = 1800.0
-_REASONS = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
+_REASONS = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    409: "Conflict",
+    410: "Expired",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
 
 
 class Cut(Exception):
