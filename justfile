@@ -35,6 +35,6 @@ contract:
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
 
-# Every framework's example and template, trained on this machine; prints a table
+# Every example, template and mode of the frameworks, run on this machine; prints a table of the examples
 frameworks *options:
-    .venv/bin/pytest -q -s -m "e2e" tests/e2e/test_examples.py tests/e2e/test_templates.py {{options}}
+    .venv/bin/pytest -q -s -m e2e tests/e2e/test_examples.py tests/e2e/test_templates.py tests/e2e/test_modes.py tests/e2e/test_lightning.py {{options}}

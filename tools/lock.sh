@@ -19,10 +19,4 @@ lock requirements/dev.lock pyproject.toml --group build --group dev --constraint
 
 # An image's lock holds everything but the framework, whose CPU build has another hash in every place that offers it.
 # `overrides.txt` keeps such a framework out of the lock where another package asks for it.
-for image in deploy/images/*/; do
-  if [ -f "${image}overrides.txt" ]; then
-    lock "${image}requirements.lock" "${image}requirements.in" --overrides "${image}overrides.txt"
-  elif [ -f "${image}requirements.in" ]; then
-    lock "${image}requirements.lock" "${image}requirements.in"
-  fi
-done
+.venv/bin/yard images lock

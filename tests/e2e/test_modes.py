@@ -29,6 +29,14 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "retries": {"user": 0},
         },
     ),
+    "Lightning under torchrun on two replicas": (
+        "lightning",
+        {"framework": {"name": "lightning", "mode": "torchrun"}, "replicas": 2, "processes": 1},
+    ),
+    "Lightning under elastic torchrun": (
+        "lightning",
+        {"framework": {"name": "lightning", "mode": "torchrun", "elastic": {"min_replicas": 1, "restarts": 2}}},
+    ),
     "paddle.distributed.launch": ("paddle", {"framework": {"name": "paddle", "mode": "launch"}}),
     "MindSpore's dynamic cluster": (
         "mindspore",

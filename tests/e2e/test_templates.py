@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, str]] = {
     "lightgbm-classifier": {"rounds": "5"},
     "jax-data-parallel": {"epochs": "2"},
     "pytorch-ddp": {"epochs": "2"},
+    "lightning-ddp": {"epochs": "2"},
     "tensorflow-multiworker": {"epochs": "2"},
 }
 BY_HAND: dict[str, dict[str, str]] = {

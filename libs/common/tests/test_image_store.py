@@ -14,6 +14,7 @@ import pytest
 from trainyard.common.errors import InvalidInput, TrainyardError
 from trainyard.common.images import cache, catalogue, dockerfile, editing, store
 from trainyard.common.images.catalogue import Container, Recipe
+from trainyard.common.testing.wheels import wheel
 
 RECIPE = Recipe("tiny", "pytorch", "2.1", ("cpu", "gpu"), ">=3.11", "six==1.17.0 --hash=sha256:0\n", ("torch==2.1",))
 
@@ -98,6 +99,24 @@ def test_what_cannot_be_built_here_is_known_before(tmp_path: Path) -> None:
     assert cache.obstacle(RECIPE) is None
     old = replace(RECIPE, python="==2.7.*")
     assert "it needs Python ==2.7.*, the services run on 3" in (cache.obstacle(old) or "")
+
+
+def test_a_new_image_is_locked_before_the_catalogue_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = write(tmp_path, '[local]\npython = ">=3.11"\nlock = "requirements.lock"\n')
+    assert catalogue.lockable(tmp_path) == []
+    (image / "requirements.in").write_text("torchlet==1.0\n")
+    wheel(tmp_path / "wheels", "1.0")
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    with pytest.raises(TrainyardError, match="image tiny is not locked yet: run `yard images lock tiny`"):
+        catalogue.read_all(tmp_path)
+    assert catalogue.lockable(tmp_path) == ["tiny"]
+    assert editing.lock(image)
+    assert catalogue.read(tmp_path, "tiny").lock == (image / "requirements.lock").read_text()
+    assert str(tmp_path) not in (image / "requirements.lock").read_text()
+    assert not editing.lock(image), "nothing has changed"
 
 
 def test_a_lock_needs_its_wishes(tmp_path: Path) -> None:

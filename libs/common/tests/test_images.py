@@ -7,7 +7,6 @@ import shutil
 import socket
 import sys
 import threading
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,13 @@ from trainyard.common.images import cache, pip_settings, uv
 from trainyard.common.images.cache import ImageUnavailable
 from trainyard.common.images.catalogue import Recipe
 from trainyard.common.testing.eventually import eventually
+from trainyard.common.testing.wheels import wheel
 
 CUDA = "Requires-Dist: nvidia-cublas-cu12==12.1; platform_system == 'Linux'\n"
 
 
 def recipe(name: str = "tiny", python: str = ">=3.11") -> Recipe:
     return Recipe(name, "pytorch", "1.0", ("cpu",), python, "# nothing else\n", ("torchlet==1.0",))
-
-
-def wheel(folder: Path, version: str, requires: str = "") -> None:
-    """A torch small enough for a test."""
-    folder.mkdir(exist_ok=True)
-    info = f"torchlet-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"torchlet-{version}-py3-none-any.whl", "w") as file:
-        file.writestr("torchlet.py", f"version = {version!r}\n")
-        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: torchlet\nVersion: {version}\n{requires}")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        file.writestr(f"{info}/RECORD", "")
 
 
 @pytest.fixture

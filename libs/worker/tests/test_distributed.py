@@ -46,6 +46,34 @@ def test_a_single_process_needs_no_group_and_may_be_quiet(run: Run) -> None:
     assert only.output == "sum 1.0 0 0 1 None cpu\n"
 
 
+BUSY = """
+import os, sys, torch
+from torch.nn.parallel import DistributedDataParallel
+from trainyard.worker import init_distributed
+
+def train():
+    process = init_distributed(quiet=True)
+    layers = [torch.nn.Linear(256, 256) for _ in range(12)]
+    network, batch = DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=0.1), torch.ones(4, 256)
+    for interval in (0.005, 30):
+        sys.setswitchinterval(interval)  # the GIL stays with who computes, as on a busy machine
+        network(batch).sum().backward()
+    process.close()  # before the network is gone
+    sys.setswitchinterval(0.005)
+
+for port in {ports}:
+    os.environ["MASTER_PORT"] = str(port)
+    train()
+print("left")
+"""
+
+
+def test_a_network_that_outlives_its_group_does_not_hang(run: Run) -> None:
+    ports = [free_port() for _ in range(6)]
+    ended = run(BUSY.format(ports=ports), world=2, **address(ports[0]))
+    assert [(item.code, item.output) for item in ended] == [(0, "left\n")] * 2
+
+
 def test_who_does_not_come_is_waited_for_no_longer_than_said(run: Run) -> None:
     (alone,) = run(GROUP.format(options="timeout=3"), world=2, present=1, **address())
     assert alone.code == 1

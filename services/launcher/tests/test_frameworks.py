@@ -63,6 +63,16 @@ def torch_rank(rank: RankPlan) -> Identity:
     return int(env["RANK"]), int(env["WORLD_SIZE"])
 
 
+def lightning_rank(rank: RankPlan) -> Identity:
+    """As TorchElasticEnvironment reads it: `detect`, then `validate_settings` of what Trainer and Fabric find."""
+    env = rank.env
+    assert "TORCHELASTIC_RUN_ID" in env
+    for prefix in ("PL_TRAINER", "LT"):
+        assert int(env[f"{prefix}_DEVICES"]) * int(env[f"{prefix}_NUM_NODES"]) == int(env["WORLD_SIZE"])
+        assert env[f"{prefix}_DEVICES"] == env["LOCAL_WORLD_SIZE"]
+    return torch_rank(rank)
+
+
 def deepspeed_rank(rank: RankPlan) -> Identity:
     env = rank.env
     assert int(env["CROSS_RANK"]) * int(env["LOCAL_SIZE"]) + int(env["LOCAL_RANK"]) == int(env["RANK"])
@@ -116,6 +126,7 @@ def our_rank(rank: RankPlan) -> Identity:
 
 READ: Mapping[tuple[str, str | None], Callable[[RankPlan], Identity]] = {
     ("pytorch", None): torch_rank,
+    ("lightning", None): lightning_rank,
     ("deepspeed", None): deepspeed_rank,
     ("colossalai", None): torch_rank,
     ("oneflow", None): torch_rank,
@@ -152,6 +163,7 @@ def test_the_framework_reads_dense_ranks_that_agree(
     ("framework", "mode", "count"),
     [
         ("pytorch", "torchrun", "PET_NPROC_PER_NODE"),
+        ("lightning", "torchrun", "PET_NPROC_PER_NODE"),
         ("paddle", "launch", "PADDLE_NPROC_PER_NODE"),
     ],
 )
@@ -163,6 +175,13 @@ def test_a_launcher_of_the_framework_on_every_replica(
     assert {rank.env[count] for rank in ranks} == {str(processes)}
     assert all("TRAINYARD_RANK" not in rank.env for rank in ranks), "the launcher numbers its children"
     assert ranks[0].command[1] == "-m"
+
+
+def test_a_launchers_own_logs_lie_with_the_results_not_with_the_code(job: MakeJob, plan: MakePlan) -> None:
+    (paddle,) = plan(job(**shaped("paddle", "launch", 1, 2))).ranks
+    assert paddle.env["PADDLE_LOG_DIR"] == f"{paddle.env['TRAINYARD_OUTPUT']}/paddle_log"
+    (msrun,) = plan(job(**shaped("mindspore", "msrun", 1, 2))).ranks
+    assert f"--log_dir={msrun.env['TRAINYARD_OUTPUT']}/msrun_log" in msrun.command
 
 
 @pytest.mark.parametrize(("nodes", "processes"), SHAPES)

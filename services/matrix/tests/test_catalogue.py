@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from trainyard.common.contract.events import Resolution
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.images import catalogue
+from trainyard.common.images.catalogue import Recipe
 from trainyard.matrix.adapters.catalogue import CatalogueImages
 from trainyard.matrix.adapters.facts import shipped
 from trainyard.matrix.core.catalogue import Catalogue
 from trainyard.matrix.core.resolve import Rejection, resolve
 
-IMAGES = CatalogueImages(Path(__file__).resolve().parents[3] / "deploy" / "images").all()
+FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "images"
+IMAGES = CatalogueImages(FOLDER).all()
 CATALOGUE = Catalogue.of(IMAGES, shipped())
 
 
@@ -64,3 +69,17 @@ def test_labels_name_what_the_facts_know(image: Any) -> None:
     if image.cuda:
         assert image.cuda in shipped().drivers
     assert image.stack in {vendor.stack for vendor in shipped().hardware.vendors.values()}
+
+
+RECIPES = [(recipe, need) for recipe in catalogue.read_all(FOLDER) for need in shipped().requirements
+           if need.framework == recipe.framework and Version(recipe.version) in need.releases]  # fmt: skip
+_PACKAGES = {"pytorch": "torch"}
+
+
+@pytest.mark.parametrize(("recipe", "need"), RECIPES, ids=lambda value: getattr(value, "name", ""))
+def test_an_image_brings_what_its_framework_stands_on(recipe: Recipe, need: Any) -> None:
+    pinned = [Requirement(text) for text in (*recipe.cpu_build, *recipe.container.install)]
+    package = _PACKAGES[need.needs]
+    found = [next(iter(item.specifier)).version for item in pinned if item.name == package]
+    assert found, f"{recipe.name} pins no {package}"
+    assert all(version in need.range for version in found)

@@ -46,6 +46,7 @@ def test_what_nobody_knows_is_listed() -> None:
     gaps = told(shipped(), faults=False)
     assert gaps["cubins", "pytorch 2.7.1"] == "the compute capabilities for CUDA 11.8 and 12.8 are not known"
     assert "no build" in gaps["builds", "mindspore 2.10.0"]
+    assert ("builds", "lightning 2.6.6") not in gaps, "it has none of its own: torch's count"
     assert "which cann it needs is not known" in gaps["builds", "pytorch"]
 
 
@@ -64,6 +65,7 @@ def test_what_nobody_knows_is_listed() -> None:
         ("promises", f"keras\t3.0.0\t\t{AT}", "no release has a row"),
         ("drivers", f"14.0\tGA\t600.1\t610\t{AT}", "the minimum is above the full driver"),
         ("hardware", f"x1\tx1\tacme\tgpu\tcuda\t\t\t\t\t{AT}", "vendor acme is not in vendors"),
+        ("requirements", f"lightning\t==2.6.6\tpytorch\t>=9\t{AT}", "no release of pytorch that we"),
         ("features", f"x\t\t\t\tcuda\t>=8\timage\tnothing\tx\t{AT}", "instead nothing is not a feature"),
     ],
 )

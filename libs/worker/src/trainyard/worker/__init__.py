@@ -10,7 +10,7 @@ from trainyard.worker.checkpoints import latest_checkpoint, save_checkpoint
 from trainyard.worker.distributed import init_distributed
 from trainyard.worker.loading import tuned_dataset, tuned_loader
 from trainyard.worker.memory import EmptyCache, checkpoint_gradients, mixed_precision
-from trainyard.worker.place import Place, here, output_dir
+from trainyard.worker.place import Place, checkpoint_dir, here, output_dir
 from trainyard.worker.process import Process
 from trainyard.worker.progress import report
 
@@ -18,6 +18,7 @@ __all__ = [
     "EmptyCache",
     "Place",
     "Process",
+    "checkpoint_dir",
     "checkpoint_gradients",
     "here",
     "init_distributed",

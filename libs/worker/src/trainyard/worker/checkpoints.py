@@ -20,8 +20,6 @@ def save_checkpoint(state: Any, step: int, *, keep: int = 2, all_ranks: bool = F
     when it is whole and on the disk. Older ones beyond `keep` are deleted. Gives the path, or None on a rank that does not
     write.
     """
-    import torch
-
     if keep < 1:
         raise ValueError(f"keep must be 1 or more, not {keep}: a checkpoint that is deleted at once helps nobody")
     if step < 0:
@@ -31,13 +29,7 @@ def save_checkpoint(state: Any, step: int, *, keep: int = 2, all_ranks: bool = F
         return None
     folder = _folder(all_ranks)
     target = folder / f"{step:012d}{_SUFFIX}"
-    temporary = target.with_suffix(".writing")
-    with temporary.open("wb") as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(target)
-    _sync(folder)
+    write_whole(state, target)
     # By time of writing, not by step: whoever starts again from an older step must not lose what is written then.
     kept = sorted(_checkpoints(folder), key=lambda path: (path == target, path.stat().st_mtime_ns, path.name))
     for old in kept[:-keep]:
@@ -45,6 +37,19 @@ def save_checkpoint(state: Any, step: int, *, keep: int = 2, all_ranks: bool = F
     for left in folder.glob("*.writing"):  # of an attempt that was killed
         left.unlink()
     return target
+
+
+def write_whole(state: Any, target: Path) -> None:
+    """`torch.save` into a file that appears under its name when it is whole and on the disk."""
+    import torch
+
+    temporary = target.with_suffix(".writing")
+    with temporary.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(target)
+    _sync(target.parent)
 
 
 def latest_checkpoint(*, all_ranks: bool = False, map_location: Any = "cpu") -> tuple[int, Any] | None:

@@ -17,6 +17,7 @@ rank would hold the others."""
 
 JOINS = {
     "pytorch": "torch",
+    "lightning": "lightning",
     "deepspeed": "deepspeed",
     "colossalai": "torch",
     "oneflow": "oneflow",

@@ -13,7 +13,7 @@ from typing import Any
 from trainyard.worker import defaults
 from trainyard.worker.place import here
 
-_TORCH = ("pytorch", "deepspeed", "colossalai", "horovod")
+_TORCH = ("pytorch", "lightning", "deepspeed", "colossalai", "horovod")
 
 
 def mixed_precision(dtype: str = "bf16", *, device: str | None = None) -> AbstractContextManager[Any]:

@@ -98,8 +98,10 @@ def lock(
 ) -> None:
     """Write requirements.lock anew from requirements.in."""
     folder = _catalogue()
-    chosen = [_recipe(name).name for name in names] if names else [r.name for r in catalogue.read_all(folder) if r.lock]
-    for name in chosen:
+    known = catalogue.lockable(folder)
+    for name in names or known:
+        if name not in known:
+            raise NotFound(f"there is no requirements.in of an image {name!r}: {nearest(name, known)}")
         changed = editing.lock(folder / name, upgrade=upgrade)
         output.console.print(f"{name}: {'a new lock' if changed else 'unchanged'}")
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 FrameworkName = Literal[
-    "generic", "pytorch", "deepspeed", "tensorflow", "keras", "jax", "paddle", "mindspore", "mxnet", "horovod", "mpi",
-    "colossalai", "oneflow", "xgboost", "lightgbm", "catboost", "sklearn", "ray",
+    "generic", "pytorch", "lightning", "deepspeed", "tensorflow", "keras", "jax", "paddle", "mindspore", "mxnet", "horovod",
+    "mpi", "colossalai", "oneflow", "xgboost", "lightgbm", "catboost", "sklearn", "ray",
 ]  # fmt: skip
 
 PROCESSES = "processes"
@@ -27,6 +27,9 @@ _TORCH = frozenset(
 _TORCHRUN = frozenset(
     "PET_NNODES PET_NPROC_PER_NODE PET_RDZV_BACKEND PET_RDZV_ENDPOINT PET_RDZV_ID PET_RDZV_CONF PET_MAX_RESTARTS "
     "PET_LOCAL_ADDR PET_MASTER_ADDR PET_MASTER_PORT PET_NODE_RANK".split()
+)
+_LIGHTNING = frozenset(
+    "TORCHELASTIC_RUN_ID PL_TRAINER_DEVICES PL_TRAINER_NUM_NODES LT_DEVICES LT_NUM_NODES".split()
 )
 _TF = frozenset({"TF_CONFIG"})
 _JAX = frozenset({"JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"})
@@ -66,6 +69,15 @@ _ROWS: dict[FrameworkName, FrameworkRow] = {
         single=frozenset({"master"}),
         elastic=frozenset({"torchrun"}),
         reserved=_TORCH | _TORCHRUN,
+    ),
+    "lightning": FrameworkRow(
+        "PyTorch Lightning (Trainer, Fabric) on torch.distributed",
+        {
+            PROCESSES: "every process is started with its rank",
+            "torchrun": "torchrun on every replica; with `elastic` it restarts processes and bears fewer replicas",
+        },
+        elastic=frozenset({"torchrun"}),
+        reserved=_TORCH | _TORCHRUN | _LIGHTNING,
     ),
     "deepspeed": FrameworkRow(
         "DeepSpeed (ZeRO 1, 2, 3, offload) on torch.distributed",

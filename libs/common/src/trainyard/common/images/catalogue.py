@@ -148,10 +148,17 @@ def read(catalogue: Path, name: str) -> Recipe:
     raise NotFound(f"there is no image {name!r} in {catalogue}")
 
 
+def lockable(catalogue: Path) -> list[str]:
+    """Images that have a requirements.in, by name; whether or not they are locked yet."""
+    return sorted(path.parent.name for path in catalogue.glob("*/requirements.in"))
+
+
 def _read(image: Path) -> Recipe:
     file = image / "image.toml"
     try:
         document = _Image.model_validate(tomllib.loads(file.read_text()))
+        if document.local and not (image / document.local.lock).exists():
+            raise TrainyardError(f"image {image.name} is not locked yet: run `yard images lock {image.name}`")
         lock = (image / document.local.lock).read_text() if document.local else ""
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
         raise TrainyardError(f"{file} cannot be used: {error}") from error

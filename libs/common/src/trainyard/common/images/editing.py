@@ -17,19 +17,22 @@ _OPTIONS = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"
 
 
 def lock(image: Path, *, upgrade: bool = False) -> bool:
-    """Writes requirements.lock from requirements.in (and overrides.txt). True when it has changed. Raises TrainyardError."""
+    """Writes requirements.lock from requirements.in (and overrides.txt). True when it has changed. Raises TrainyardError.
+
+    The same wherever the clone lies: uv names its files in the lock, so it is started beside them.
+    """
     wishes, target, overrides = image / "requirements.in", image / "requirements.lock", image / "overrides.txt"
     if not wishes.exists():
         raise TrainyardError(f"{wishes} is missing: write the packages of the image into it, one a line")
     before = target.read_text() if target.exists() else ""
     command = [
-        *(uv.find_uv_bin(), "pip", "compile", *_OPTIONS, "--python-version", "3.11", str(wishes)),
-        *(("--overrides", str(overrides)) if overrides.exists() else ()),
+        *(uv.find_uv_bin(), "pip", "compile", *_OPTIONS, "--python-version", "3.11", wishes.name),
+        *(("--overrides", overrides.name) if overrides.exists() else ()),
         *(("--upgrade",) if upgrade else ()),
-        *("--output-file", str(target)),
+        *("--output-file", target.name),
     ]
     env = {**environment(os.environ), "UV_CUSTOM_COMPILE_COMMAND": f"yard images lock {image.name}"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, cwd=image, env=env, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode != 0:
         raise TrainyardError(f"{wishes} cannot be locked: {' '.join(done.stderr.split())[-400:]}")
     return target.read_text() != before

@@ -6,6 +6,7 @@ documentation for the variables of DEFAULTS.
 
 from __future__ import annotations
 
+import atexit
 import os
 from datetime import timedelta
 from typing import Any
@@ -38,7 +39,7 @@ def join(backend: str | None, timeout: float) -> Process:
     _join(chosen, place.world_size, timeout)
     import torch.distributed as dist
 
-    return Process(place.rank, place.local_rank, place.world_size, chosen, device, dist, dist.destroy_process_group)
+    return Process(place.rank, place.local_rank, place.world_size, chosen, device, dist, _leave)
 
 
 def describe(process: Process) -> str:
@@ -46,6 +47,20 @@ def describe(process: Process) -> str:
 
     del process
     return f"{torch.get_num_threads()} threads each, "
+
+
+def _leave() -> None:
+    """What is left of the group is kept until the interpreter ends.
+
+    Else a DistributedDataParallel that lives longer than the group is its last owner, and torch then joins the group's
+    thread with the GIL held, which that thread may be waiting for: the rank hangs at its end, now and then, on a machine that
+    is busy (pytorch issue 56297; seen with 2.13). An owner in Python gives the GIL away meanwhile.
+    """
+    import torch.distributed as dist
+
+    kept = [dist.group.WORLD]
+    dist.destroy_process_group()
+    atexit.register(kept.clear)
 
 
 def _kind(torch: Any) -> str:

@@ -54,4 +54,5 @@ def image(recipe: catalogue.Recipe) -> Image:
         ptx=natives[-1] if natives and labels["arch"].endswith("+PTX") else "",
         features=recipe.features,
         reference=recipe.container.pinned,
+        obstacle=recipe.not_local,
     )

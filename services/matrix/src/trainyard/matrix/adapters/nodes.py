@@ -101,9 +101,10 @@ def _alike(before: Node, after: Node) -> bool:
 
 def _sorts(node: Node) -> list[inventory.Node]:
     """One entry for each product on the node."""
+    container = node.backend != "local"
     found = [
-        inventory.Node(node.name, group.product, group.count, group.driver, node.machine)
+        inventory.Node(node.name, group.product, group.count, group.driver, node.machine, container)
         for group in node.accelerators
         if group.count
     ]
-    return found or [inventory.Node(node.name, "", 0, None, node.machine)]
+    return found or [inventory.Node(node.name, "", 0, None, node.machine, container)]

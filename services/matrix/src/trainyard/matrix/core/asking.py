@@ -52,6 +52,12 @@ def ask_all(question: Question, inventory: Inventory, reasons: list[Reason]) -> 
     images = question.catalogue.every
     for on_images in wanted.RULES:
         images = _of_images(on_images, question, images, reasons)
+    for here, on_place in (
+        (inventory.only_machines, wanted.ON_MACHINES),
+        (inventory.only_containers, wanted.IN_CONTAINERS),
+    ):
+        if here:
+            images = _of_images(on_place, question, images, reasons)
     sets = [images] * len(places)
     for on_pairs in pairs.RULES if places else ():
         sets = _of_pairs(on_pairs, question, sets, places, reasons)

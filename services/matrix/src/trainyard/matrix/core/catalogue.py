@@ -46,6 +46,10 @@ class Catalogue:
     by_stack: Mapping[str, int]
     by_cuda: Mapping[str, int]
     by_feature: Mapping[str, int]
+    on_machines: int
+    """Those that can be made on a machine, without a container."""
+    pinned: int
+    """Those that a cluster can pull: pushed somewhere, and named by digest."""
     same_release: tuple[int, ...]
     """Of each image: all that are of the same release as it."""
     _kernels: Mapping[tuple[Capability, str], int]
@@ -73,6 +77,8 @@ class Catalogue:
             _sets(ordered, lambda image: [image.stack]),
             _sets(ordered, lambda image: [image.cuda] if image.cuda else []),
             _sets(ordered, lambda image: image.features),
+            _sets(ordered, lambda image: [not image.obstacle]).get(True, 0),
+            _sets(ordered, lambda image: [image.reference is not None]).get(True, 0),
             tuple(releases[newest(image)] for image in ordered),
             {
                 (capability, machine): _with_kernels(facts, ordered, capability, machine)

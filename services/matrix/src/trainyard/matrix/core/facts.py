@@ -22,6 +22,7 @@ Capability = tuple[int, int]
 
 TABLES = (
     "releases",
+    "requirements",
     "builds",
     "cubins",
     "floors",
@@ -41,6 +42,16 @@ class Release:
     pythons: tuple[str, ...]
     """Minor versions that have wheels on Linux."""
     machines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A framework that stands on another one: its kernels and accelerators are those of that one's builds."""
+
+    framework: str
+    releases: SpecifierSet
+    needs: str
+    range: SpecifierSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,7 @@ class Feature:
 class Facts:
     releases: Mapping[str, tuple[Release, ...]] = field(default_factory=dict)
     """Framework → its releases, newest first."""
+    requirements: tuple[Requirement, ...] = ()
     builds: Mapping[str, tuple[Build, ...]] = field(default_factory=dict)
     cubins: Mapping[tuple[str, str], tuple[Cubins, ...]] = field(default_factory=dict)
     """By framework and CUDA `major.minor`."""

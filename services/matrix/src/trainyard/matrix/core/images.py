@@ -25,6 +25,8 @@ class Image:
     """What it brings beyond its framework, such as `flash-attention`."""
     reference: str | None = None
     """The container with its digest."""
+    obstacle: str = ""
+    """Why it cannot be made on a machine, in words; empty: it can."""
 
     def describe(self) -> str:
         version = f" {self.version}" if self.version else ""

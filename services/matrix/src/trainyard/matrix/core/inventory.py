@@ -28,6 +28,8 @@ class Node:
     count: int
     driver: str | None = None
     machine: str = "x86_64"
+    container: bool | None = None
+    """Whether it runs containers, or processes as a machine of its own does; None: nobody said."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +53,10 @@ class Inventory:
     """All that have told what they have."""
     unknown: int = 0
     """Those of them whose product is not in the registry."""
+    containers: int = 0
+    """Those of them that run containers."""
+    machines: int = 0
+    """Those of them that run processes."""
     _sorts: Mapping[Sort, NodeClass] = field(default_factory=lambda: MappingProxyType({}), compare=False, repr=False)
 
     @property
@@ -58,6 +64,16 @@ class Inventory:
         """Nodes have told what they have, and all of it is in the registry: what is not here is nowhere. Otherwise nothing
         is refused for not being there."""
         return self.nodes > 0 and not self.unknown
+
+    @property
+    def only_machines(self) -> bool:
+        """Nothing here runs a container."""
+        return self.nodes > 0 and self.machines == self.nodes
+
+    @property
+    def only_containers(self) -> bool:
+        """Nothing here runs but containers."""
+        return self.nodes > 0 and self.containers == self.nodes
 
     @classmethod
     def of(cls, nodes: Iterable[Node], hardware: Hardware) -> Inventory:
@@ -70,11 +86,14 @@ class Inventory:
         steps: Counter[Sort] = Counter()
         found: dict[str, tuple[Product, ...]] = {}
         all_nodes, unknown = self.nodes, self.unknown
+        containers, machines = self.containers, self.machines
         for nodes, step in ((went, -1), (came, 1)):
             for node in nodes:
                 if node.product not in found:
                     found[node.product] = hardware.find(node.product)[:1]
                 all_nodes += step
+                containers += step * (node.container is True)
+                machines += step * (node.container is False)
                 if not found[node.product] and node.count:
                     unknown += step
                 for product in found[node.product]:
@@ -86,7 +105,7 @@ class Inventory:
                 sorts[sort] = _node_class(sort, left, hardware)
             else:
                 sorts.pop(sort, None)
-        return Inventory(tuple(sorts.values()), all_nodes, unknown, MappingProxyType(sorts))
+        return Inventory(tuple(sorts.values()), all_nodes, unknown, containers, machines, MappingProxyType(sorts))
 
 
 def _node_class(sort: Sort, nodes: int, hardware: Hardware) -> NodeClass:

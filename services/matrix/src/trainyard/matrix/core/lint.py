@@ -20,6 +20,7 @@ from trainyard.matrix.core.findings import Finding
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "releases": ("framework", "release"),
+    "requirements": ("framework", "releases", "needs"),
     "builds": ("framework", "releases", "stack", "stack_version", "status", "libraries"),
     "cubins": ("framework", "releases", "cuda", "machine"),
     "floors": ("framework", "capability"),
@@ -43,7 +44,8 @@ _OLD = timedelta(days=365)
 @lru_cache(maxsize=4)
 def lint(facts: Facts, today: date) -> tuple[Finding, ...]:
     """Faults first."""
-    found = [*_rows(facts, today), *coverage.find(facts), *_links(facts), *_builds(facts), *_gaps(facts)]
+    found = [*_rows(facts, today), *coverage.find(facts), *_links(facts)]
+    found += [*_requirements(facts), *_builds(facts), *_gaps(facts)]
     return tuple(sorted(found, key=lambda finding: not finding.fault))
 
 
@@ -101,12 +103,22 @@ def _builds(facts: Facts) -> Iterator[Finding]:
                 yield Finding("builds", framework, f"{text}: which {build.stack} it needs is not known", fault=False)
 
 
+def _requirements(facts: Facts) -> Iterator[Finding]:
+    """Frameworks that stand on releases of another one that nobody knows."""
+    for requirement in facts.requirements:
+        needed = facts.releases.get(requirement.needs, ())
+        if not any(release.version in requirement.range for release in needed):
+            text = f"no release of {requirement.needs} that we know is in {requirement.range}"
+            yield Finding("requirements", requirement.framework, text, fault=True)
+
+
 def _gaps(facts: Facts) -> Iterator[Finding]:
     cudas = {build.stack_version for builds in facts.builds.values() for build in builds if build.stack == "cuda"}
     for cuda in sorted(cudas - {""} - set(facts.drivers)):
         yield Finding("drivers", cuda, "the driver that this CUDA needs is not known", fault=False)
+    on_another = {requirement.framework for requirement in facts.requirements}
     for framework, releases in facts.releases.items():
-        for release in releases:
+        for release in releases if framework not in on_another else ():
             builds = [build for build in facts.builds.get(framework, ()) if release.version in build.releases]
             name = f"{framework} {release.version}"
             if not builds:

@@ -12,7 +12,19 @@ from typing import TypeVar
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from trainyard.matrix.core.facts import Build, Cubins, Driver, Facts, Feature, Floor, Release, Row, capability, words
+from trainyard.matrix.core.facts import (
+    Build,
+    Cubins,
+    Driver,
+    Facts,
+    Feature,
+    Floor,
+    Release,
+    Requirement,
+    Row,
+    capability,
+    words,
+)  # fmt: skip
 from trainyard.matrix.core.hardware import DriverVersion, Hardware
 
 T = TypeVar("T")
@@ -37,6 +49,7 @@ def parse(tables: Mapping[str, str]) -> Facts:
     releases = sorted(made("releases", _release), key=lambda item: item.version, reverse=True)
     return Facts(
         releases=_grouped(releases, lambda item: item.framework),
+        requirements=tuple(made("requirements", _requirement)),
         builds=_grouped(made("builds", _build), lambda item: item.framework),
         cubins=_grouped(made("cubins", _cubins), lambda item: (item.framework, item.cuda)),
         floors=tuple(made("floors", _floor)),
@@ -81,6 +94,10 @@ def _checked_versions(row: Row, columns: Iterable[str]) -> list[Version]:
 
 def _release(row: Row) -> Release:
     return Release(row["framework"], Version(row["release"]), words(row["pythons"]), words(row["machines"]))
+
+
+def _requirement(row: Row) -> Requirement:
+    return Requirement(row["framework"], SpecifierSet(row["releases"]), row["needs"], SpecifierSet(row["range"]))
 
 
 def _build(row: Row) -> Build:

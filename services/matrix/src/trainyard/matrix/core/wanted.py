@@ -81,6 +81,18 @@ def _other_kinds(question: Question, dropped: Sequence[Image]) -> list[str]:
     return list(dict.fromkeys([*(releases if wish.image is None else []), *others]))[:3]
 
 
+def _here(question: Question, dropped: Sequence[Image]) -> list[str]:
+    """The framework's images that can be made, newest first."""
+    del dropped
+    catalogue = question.catalogue
+    here = catalogue.members(catalogue.by_framework.get(question.wish.framework, 0) & catalogue.on_machines)
+    asking = question.wish.kinds or ("cpu",)
+    return [
+        f"image: {image.name}" if set(image.accelerators) & set(asking) else changes.accelerators(_asking_for(image))
+        for image in here
+    ][:3]
+
+
 def _asking_for(image: Image) -> str:
     kind = image.accelerators[0]
     return "0" if kind == "cpu" else f"{{{kind}: 1}}"
@@ -126,6 +138,28 @@ RULES: tuple[ImageRule, ...] = (
 )
 
 
+ON_MACHINES = ImageRule(
+    "machine",
+    applies=lambda _: True,
+    keeps=lambda question: question.catalogue.on_machines,
+    wish=lambda _: "can be made on a machine without containers",
+    changes=_here,
+)
+"""Asked where nothing runs containers."""
+
+IN_CONTAINERS = ImageRule(
+    "pinned",
+    applies=lambda _: True,
+    # What starts nothing needs no container.
+    keeps=lambda question: question.catalogue.pinned | question.catalogue.by_name.get("noop", 0),
+    wish=lambda _: "was pushed to a registry and pinned by digest",
+    changes=_each(lambda _, image: f"yard images pin {image.name} REGISTRY/NAME@sha256:…"),
+)
+"""Asked where everything is a container."""
+
+
 def hint(rule: str, question: Question, dropped: Sequence[Image]) -> str:
-    """What a mistyped name of an image may have meant."""
-    return f"; {nearest(question.wish.image or '', [image.name for image in dropped])}" if rule == "image" else ""
+    """What a mistyped name of an image may have meant, or why an image cannot be made."""
+    if rule == "image":
+        return f"; {nearest(question.wish.image or '', [image.name for image in dropped])}"
+    return f" ({dropped[0].name}: {dropped[0].obstacle})" if rule == ON_MACHINES.name and dropped else ""

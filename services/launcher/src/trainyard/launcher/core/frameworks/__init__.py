@@ -7,6 +7,7 @@ from trainyard.launcher.core.frameworks import (
     generic,
     jax,
     keras,
+    lightning,
     mindspore,
     mpi,
     mxnet,
@@ -21,6 +22,7 @@ from trainyard.launcher.core.frameworks.shape import Adapter
 ADAPTERS: dict[str, Adapter] = {
     "generic": generic.ADAPTER,
     "pytorch": pytorch.ADAPTER,
+    "lightning": lightning.ADAPTER,
     "deepspeed": deepspeed.ADAPTER,
     "tensorflow": tensorflow.ADAPTER,
     "keras": keras.ADAPTER,

@@ -52,6 +52,7 @@ def _agent(place: Place, group: Group) -> dict[str, str]:
         "PADDLE_MAX_RESTART": str(elastic.restarts if elastic else 0),
         "PADDLE_ELASTIC_LEVEL": "1" if elastic else "-1",
         "POD_IP": group.endpoint(place).rpartition(":")[0],
+        "PADDLE_LOG_DIR": f"{group.output}/paddle_log",
     }
 
 
