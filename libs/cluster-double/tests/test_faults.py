@@ -40,6 +40,9 @@ def test_the_next_requests_are_refused(double: ClusterDouble, api: Api) -> None:
     assert api.get(CONFIGS).code == 200
     double.faults.answer(503)
     assert api.get(CONFIGS).body["reason"] == "ServiceUnavailable"
+    double.faults.answer(410, matching="watch=1")
+    watched = api.get(CONFIGS, watch=1, resourceVersion=1)
+    assert (watched.code, watched.body["reason"]) == (410, "Expired"), "as a status, where a stream was asked for"
 
 
 def test_only_what_is_meant_is_refused(double: ClusterDouble, api: Api) -> None:
@@ -96,6 +99,7 @@ def test_watches_are_cut_in_the_middle(double: ClusterDouble, api: Api) -> None:
 
 def test_a_half_open_watch_says_nothing(double: ClusterDouble, api: Api) -> None:
     start = api.get(CONFIGS).version
+    api.made("/api/v1/namespaces/default/secrets", {"metadata": {"name": "elsewhere"}})
     stream = api.watch(CONFIGS, 30, resourceVersion=start, allowWatchBookmarks="true")
     assert next(stream)[0] == "BOOKMARK"
     double.faults.freeze_watches()

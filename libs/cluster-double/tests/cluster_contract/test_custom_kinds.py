@@ -202,3 +202,36 @@ def test_a_definition_takes_its_objects_with_it(api: Api, ns: str) -> None:
     assert going["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     eventually(lambda: api.get(f"{DEFINITIONS}/widgets.{name}").code == 404)
     eventually(lambda: api.get(path).code == 404)
+
+
+def test_two_versions_of_one_kind(api: Api, ns: str) -> None:
+    name = f"e{uuid.uuid4().hex[:8]}.example.com"
+    definition = a_definition(name, SCHEMA)
+    older = {**definition["spec"]["versions"][0], "name": "v1beta1", "storage": False}
+    definition["spec"]["versions"].append(older)
+    api.made(DEFINITIONS, definition)
+    new, old = (f"/apis/{name}/{version}/namespaces/{ns}/widgets" for version in ("v1", "v1beta1"))
+    try:
+        eventually(lambda: api.get(new).code == 200 and api.get(old).code == 200)
+        body = {"apiVersion": f"{name}/v1beta1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 1}}
+        eventually(lambda: api.post(old, body).code in {201, 409})
+        assert api.get(f"{new}/a").body["apiVersion"] == f"{name}/v1"
+        assert api.get(f"{old}/a").body["apiVersion"] == f"{name}/v1beta1"
+        assert api.get(f"{new}/a").version == api.get(f"{old}/a").version
+        changed = api.patch(f"{new}/a", {"spec": {"size": 2}}).body
+        assert changed["metadata"]["generation"] == 2
+        seen = next(api.watch(old, 20, fieldSelector="metadata.name=a"))
+        assert (seen[1]["apiVersion"], seen[1]["spec"]["size"]) == (f"{name}/v1beta1", 2)
+        group = api.get(f"/apis/{name}").body
+        assert group["preferredVersion"]["version"] == "v1"
+    finally:
+        api.delete(f"{DEFINITIONS}/widgets.{name}")
+
+
+def test_a_stale_status_is_refused(api: Api, kind: Kind) -> None:
+    made = api.made(kind.path, kind.of("a", size=1))
+    first = api.put(f"{kind.path}/a/status", {**made, "status": {"phase": "One"}})
+    assert first.body["status"] == {"phase": "One"}
+    stale = api.put(f"{kind.path}/a/status", {**made, "status": {"phase": "Two"}})
+    assert (stale.code, stale.body["reason"]) == (409, "Conflict")
+    assert api.put(f"{kind.path}/a/status", {**first.body, "status": {"phase": 3}}).code == 422

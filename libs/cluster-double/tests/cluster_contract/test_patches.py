@@ -132,3 +132,24 @@ def test_strategic_merge_replaces_lists_without_a_key(api: Api, ns: str) -> None
     api.patch(path, {"spec": {"template": {"spec": {"tolerations": one}}}}, STRATEGIC)
     changed = api.patch(path, {"spec": {"template": {"spec": {"tolerations": two}}}}, STRATEGIC).body
     assert changed["spec"]["template"]["spec"]["tolerations"] == two
+
+
+def test_a_json_patch_into_what_is_not_there(api: Api, configs: str) -> None:
+    api.made(configs, a_config("a"))
+    inside = [{"op": "add", "path": "/metadata/annotations/example.com~1x", "value": "1"}]
+    assert api.patch(f"{configs}/a", inside, JSON_PATCH).code == 422
+    whole = [{"op": "add", "path": "/metadata/annotations", "value": {}}, *inside]
+    assert api.patch(f"{configs}/a", whole, JSON_PATCH).body["metadata"]["annotations"] == {"example.com/x": "1"}
+
+
+def test_a_patch_may_be_tried_dry(api: Api, configs: str) -> None:
+    made = api.made(configs, a_config("a", {"x": "1"}))
+    assert api.patch(f"{configs}/a", {"data": {"x": "2"}}, dryRun="All").body["data"] == {"x": "2"}
+    assert api.get(f"{configs}/a").version == made["metadata"]["resourceVersion"]
+
+
+def test_a_patch_may_not_change_who_it_is(api: Api, configs: str) -> None:
+    api.made(configs, a_config("a"))
+    assert api.patch(f"{configs}/a", {"metadata": {"name": "b"}}).code == 400
+    other = api.patch(f"{configs}/a", {"metadata": {"uid": "other"}})
+    assert (other.code, other.causes[0]["field"]) == (422, "metadata.uid")

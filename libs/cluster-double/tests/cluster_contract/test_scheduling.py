@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from trainyard.cluster_double.core.objects import Json, condition
-from trainyard.cluster_double.kubelet import ScriptedKubelet, forever
+from trainyard.cluster_double.kubelet import Script, ScriptedKubelet, forever
 from trainyard.cluster_double.testing.api import Api, eventually
 from trainyard.cluster_double.testing.manifests import a_pod, requests
 
@@ -129,7 +129,7 @@ def test_binding_by_hand(api: Api, pods: str) -> None:
 
 def test_the_important_push_out_the_others(api: Api, kubelet: ScriptedKubelet, pods: str, important: str) -> None:
     victim = f"victim-{uuid.uuid4().hex[:8]}"
-    kubelet.plan(forever(), name=victim)
+    kubelet.plan(Script(run_seconds=None, stop_seconds=2.0), name=victim)
     api.made(pods, a_pod(victim, container=requests(gpu="4")))
     placed(api, f"{pods}/{victim}")
     wanted = a_pod("urgent", container=requests(gpu="4"), priorityClassName=important)

@@ -118,3 +118,26 @@ def test_sealed_data_stays(api: Api, configs: str) -> None:
     reply = api.patch(f"{configs}/a", {"data": {"x": "2"}})
     assert (reply.code, reply.causes[0]["field"]) == (422, "data")
     assert api.patch(f"{configs}/a", {"metadata": {"labels": {"x": "y"}}}).code == 200
+
+
+def test_a_jobs_status_is_written_by_who_manages_it(api: Api, jobs: str) -> None:
+    made = api.made(jobs, a_job("a", managedBy="example.com/queue", suspend=True))
+    told = {"type": "Suspended", "status": "True", "reason": "Queued", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    reply = api.put(f"{jobs}/a/status", {**made, "status": {"conditions": [told]}})
+    assert reply.code == 200, reply.text
+    assert reply.body["status"]["conditions"][0]["reason"] == "Queued"
+    assert reply.body["metadata"]["generation"] == 1
+
+
+def test_an_object_without_its_namespace_has_no_place(api: Api) -> None:
+    assert api.post("/api/v1/configmaps", a_config("a")).code == 405
+    assert api.get("/api/v1/configmaps").code == 200
+
+
+def test_the_older_of_two_writers_tries_again(api: Api, configs: str) -> None:
+    api.made(configs, a_config("a", {"n": "0"}))
+    mine, theirs = api.get(f"{configs}/a").body, api.get(f"{configs}/a").body
+    assert api.put(f"{configs}/a", {**theirs, "data": {"n": "1"}}).code == 200
+    assert api.put(f"{configs}/a", {**mine, "data": {"n": "2"}}).code == 409
+    again = api.get(f"{configs}/a").body
+    assert api.put(f"{configs}/a", {**again, "data": {"n": "2"}}).body["data"] == {"n": "2"}

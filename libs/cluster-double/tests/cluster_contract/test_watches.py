@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
 from trainyard.cluster_double.core.objects import Json
 from trainyard.cluster_double.testing.api import MERGE, Api
@@ -71,10 +72,13 @@ def test_it_ends_when_asked_to(api: Api, configs: str) -> None:
 
 def test_bookmarks_say_how_far_it_is(api: Api, configs: str) -> None:
     start = api.get(configs).version
-    seen = list(api.watch(configs, 4, resourceVersion=start, labelSelector=OURS, allowWatchBookmarks="true"))
+    later = threading.Timer(0.5, api.made, (configs, a_config("somebody-elses")))
+    later.start()
+    seen = list(api.watch(configs, 5, resourceVersion=start, labelSelector=OURS, allowWatchBookmarks="true"))
+    later.join()
     assert {kind for kind, _ in seen} == {"BOOKMARK"}
     assert all(obj["kind"] == "ConfigMap" for _, obj in seen)
-    assert int(seen[-1][1]["metadata"]["resourceVersion"]) >= int(start)
+    assert int(seen[-1][1]["metadata"]["resourceVersion"]) > int(start), "past what the watch did not show"
 
 
 def test_the_end_of_the_beginning_is_marked(api: Api, configs: str) -> None:

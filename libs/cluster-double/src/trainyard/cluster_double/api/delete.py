@@ -14,7 +14,6 @@ from trainyard.cluster_double.core.objects import (
     is_deleting,
     meta,
     name_of,
-    namespace_of,
     seconds_of,
     spec_of,
     stamp,
@@ -115,7 +114,3 @@ def _marked(cluster: Cluster, resource: Resource, old: Json, grace: int, finaliz
     if resource.storage == "/namespaces":
         new = {**with_meta(new, deletionGracePeriodSeconds=None), "status": {**status_of(new), "phase": "Terminating"}}
     return new
-
-
-def place_of(obj: Json) -> tuple[str, str]:
-    return namespace_of(obj), name_of(obj)

@@ -13,7 +13,15 @@ import yaml
 from trainyard.cluster_double.api import bodies, create, update
 from trainyard.cluster_double.api.cluster import Cluster
 from trainyard.cluster_double.api.options import WriteOptions, bad_options
-from trainyard.cluster_double.core.errors import ApiError, Cause, bad_request, not_found, unsupported_media
+from trainyard.cluster_double.core.errors import (
+    ApiError,
+    Cause,
+    bad_request,
+    invalid,
+    invalid_value,
+    not_found,
+    unsupported_media,
+)
 from trainyard.cluster_double.core.objects import Json, meta, name_of, uid_of, with_meta
 from trainyard.cluster_double.core.patches.apply import Conflicts, apply
 from trainyard.cluster_double.core.patches.merge import merge
@@ -42,8 +50,19 @@ def patch(
     new = change(cluster, resource, _open(old), document)
     if not isinstance(new, dict):
         raise bad_request("a patch must leave an object")
+    _check_identity(resource, old, new)
     new = bodies.clean(cluster, resource, new, options)
     return update.commit(cluster, resource, old, new, options), False
+
+
+def _check_identity(resource: Resource, old: Json, new: Json) -> None:
+    """A patch may not turn an object into another one."""
+    if name_of(new) != name_of(old):
+        raise bad_request(
+            f"the name of the object ({name_of(new)}) does not match the name on the URL ({name_of(old)})"
+        )
+    if uid_of(new) != uid_of(old):
+        raise invalid(resource, name_of(old), [invalid_value("metadata.uid", uid_of(new), "field is immutable")])
 
 
 def _open(old: Json) -> Json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from trainyard.cluster_double.api.cluster import Cluster
@@ -142,6 +141,3 @@ def _gone(cluster: Cluster, start: str) -> ApiError:
     fault = expired(EXPIRED)
     fault.resume = _token(-1, start)
     return fault
-
-
-Sees = Callable[[Json], bool]

@@ -31,11 +31,12 @@ from trainyard.cluster_double.store.events import Event
 
 JOBS = "batch/jobs"
 _SOURCE = "job-controller"
+_SETTLE = 0.02  # seconds: of a job with thousands of pods not every single one is looked at
 
 
 def controllers(cluster: Cluster) -> tuple[Controller, ...]:
     return (
-        Controller("jobs", _concerned, lambda key: _reconcile(cluster, key)),
+        Controller("jobs", _concerned, lambda key: _reconcile(cluster, key), _SETTLE),
         Controller("finished-jobs", _finished, lambda key: _expire(cluster, key)),
         Controller("job-tracking", _strays, lambda key: _release_stray(cluster, key)),
     )

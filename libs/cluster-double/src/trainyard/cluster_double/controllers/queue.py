@@ -20,6 +20,7 @@ Key = tuple[str, str]
 _LOG = logging.getLogger("trainyard.cluster_double")
 _SLICE = 0.01  # seconds of work before others get the loop
 _RETRY = 0.2
+_REST = 4  # times as long as looking at a key took, before it is looked at again where a controller settles
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,16 @@ class Queue:
         self._controllers = tuple(controllers)
         self._waiting: dict[tuple[int, Key], None] = {}
         self._timers: dict[tuple[int, Key], asyncio.TimerHandle] = {}
+        self._costly: dict[tuple[int, Key], float] = {}
+        """Seconds that the last look took, of keys that take long: a job of thousands of pods."""
         self._more = asyncio.Event()
 
     def tell(self, storage: str, event: Event) -> None:
         for number, controller in enumerate(self._controllers):
             for key in controller.keys(storage, event):
                 if controller.settle:
-                    self._later((number, key), controller.settle, keep=True)
+                    pause = max(controller.settle, _REST * self._costly.get((number, key), 0.0))
+                    self._later((number, key), pause, keep=True)
                 else:
                     self._add((number, key))
 
@@ -67,7 +71,7 @@ class Queue:
             timer.cancel()
 
     def _look(self, number: int, key: Key) -> None:
-        controller = self._controllers[number]
+        controller, began = self._controllers[number], time.monotonic()
         try:
             again = controller.reconcile(key)
         except ApiError as fault:
@@ -78,6 +82,11 @@ class Queue:
             # One broken object must not stop the others' controllers; the trace says whose fault it was.
             _LOG.exception("%s failed at %s", controller.name, key)
             again = None
+        took = time.monotonic() - began
+        if _REST * took > controller.settle:
+            self._costly[number, key] = took
+        else:
+            self._costly.pop((number, key), None)
         if again is not None:
             self._later((number, key), again)
 

@@ -1,4 +1,4 @@
-"""Time as the double sees it. Tests of controllers set it by hand."""
+"""Time as the double sees it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,3 @@ class Clock(Protocol):
 class SystemClock:
     def now(self) -> float:
         return time.time()
-
-
-class ManualClock:
-    """Stands still until it is moved."""
-
-    def __init__(self, start: float = 1_750_000_000.0) -> None:
-        self._now = start
-
-    def now(self) -> float:
-        return self._now
-
-    def move(self, seconds: float) -> None:
-        self._now += seconds

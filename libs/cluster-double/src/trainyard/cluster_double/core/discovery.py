@@ -25,7 +25,6 @@ _PARTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "log": (("get",), "Pod", ""),
     "binding": (("create",), "Binding", ""),
     "eviction": (("create",), "Eviction", "policy/v1"),
-    "ephemeralcontainers": (("get", "patch", "update"), "Pod", ""),
     "finalize": (("update",), "Namespace", ""),
 }
 

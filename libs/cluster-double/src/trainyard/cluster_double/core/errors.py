@@ -143,8 +143,3 @@ def unsupported_media(supported: Sequence[str]) -> ApiError:
 def method_not_allowed() -> ApiError:
     why = "the server does not allow this method on the requested resource"
     return ApiError(405, "MethodNotAllowed", why, {})
-
-
-def too_many_requests(why: str, retry_after: int) -> ApiError:
-    details: Json = {"retryAfterSeconds": retry_after}
-    return ApiError(429, "TooManyRequests", why, details, {"Retry-After": str(retry_after)})

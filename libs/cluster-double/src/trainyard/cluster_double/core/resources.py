@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -79,7 +79,7 @@ BUILT_IN: tuple[Resource, ...] = (
         short=("po",),
         status=True,
         generations=True,
-        subresources=("binding", "ephemeralcontainers", "eviction", "log"),
+        subresources=("binding", "eviction", "log"),
         categories=("all",),
         returns_deleted=True,
     ),
@@ -190,7 +190,3 @@ def _age(version: str) -> tuple[int, int, int]:
         if found:
             return rank, int(major or 0), int(minor or 0)
     return (2, int(digits), 0) if digits.isdigit() else (-1, 0, 0)
-
-
-def with_version(resource: Resource, version: str) -> Resource:
-    return replace(resource, version=version)

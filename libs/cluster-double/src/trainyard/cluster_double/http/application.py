@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
 
 import aiohttp
 from aiohttp import web
@@ -27,8 +26,16 @@ from trainyard.cluster_double.http.paths import Target, UnknownGroup, UnknownRes
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _LONGEST_WATCH = 1800.0
-_REASONS = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_REASONS = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    409: "Conflict",
+    410: "Expired",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
 
 
 class Cut(Exception):

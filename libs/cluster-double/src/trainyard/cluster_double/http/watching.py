@@ -41,10 +41,8 @@ async def lines(cluster: Cluster, wish: Wish, frozen: Callable[[], bool]) -> Asy
     watcher = store.watch(storage)
     try:
         start, past = _begin(cluster, wish)
-        for event in past:
-            line = _line(wish, event)
-            if line:
-                yield line
+        for line in filter(None, (_line(wish, event) for event in past)):
+            yield line
         if wish.initial or (wish.bookmarks and wish.version in {"", "0"}):
             yield _bookmark(wish, start, {INITIAL_END: "true"})
         deadline = time.monotonic() + wish.timeout
@@ -52,18 +50,24 @@ async def lines(cluster: Cluster, wish: Wish, frozen: Callable[[], bool]) -> Asy
         while (now := time.monotonic()) < deadline:
             until = min(deadline, mark) if wish.bookmarks else deadline
             for event in await watcher.batch(max(0.0, until - now)):
-                line = _line(wish, event) if event.revision > start else None
+                told = _line(wish, event) if event.revision > start else None
                 while frozen():  # noqa: ASYNC110  (set from another thread)
                     await asyncio.sleep(0.05)
-                if line:
-                    yield line
+                if told:
+                    yield told
             if wish.bookmarks and time.monotonic() >= mark and not frozen():
-                yield _bookmark(wish, store.revision, {})
+                if _is_news(wish, store.revision):
+                    yield _bookmark(wish, store.revision, {})
                 mark = _next_mark(cluster, deadline)
     except _Refused as refused:
         yield _encoded("ERROR", json.dumps(refused.status).encode())
     finally:
         store.unwatch(storage, watcher)
+
+
+def _is_news(wish: Wish, revision: int) -> bool:
+    """Whether a bookmark tells the client more than the version that it named itself."""
+    return not wish.version.isdigit() or revision > int(wish.version)
 
 
 def _next_mark(cluster: Cluster, deadline: float) -> float:

@@ -40,9 +40,6 @@ class Script:
     restart_seconds: float = 0.2
     """Between the end of a container and its next start, where the pod's policy restarts it."""
 
-    def saying(self, *texts: str, after: float = 0.0) -> Script:
-        return replace(self, lines=(*self.lines, *(Line(text, after) for text in texts)))
-
 
 def run(seconds: float = 0.0, exit_code: int = 0, lines: Sequence[str | Line] = ()) -> Script:
     said = tuple(Line(line) if isinstance(line, str) else line for line in lines)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
-from typing import Any
 
 from trainyard.cluster_double.core.objects import Json
 
@@ -62,13 +61,6 @@ class Shape:
             if found is not None:
                 return found
         return self.item if self.item is not None and self.kind in {Kind.STRUCT, Kind.MAP} else ANY
-
-    def key_of(self, entry: Any) -> tuple[Any, ...] | None:
-        """What identifies an item of this list; None for an item that lacks a key."""
-        if not isinstance(entry, dict):
-            return None
-        values = tuple(entry.get(key, self.item_defaults.get(key)) for key in self.keys)
-        return None if any(value is None for value in values) else values
 
 
 ANY = Shape(Kind.ANY)
