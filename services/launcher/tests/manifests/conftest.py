@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from trainyard.common.contract import events
+from trainyard.common.contract.jobfile import parse_yaml
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import Cluster, Offers
 
+EXAMPLE = Path(__file__).parents[4] / "examples" / "digits-pytorch"
 IMAGE = "registry.example.com/pytorch@sha256:" + "a" * 64
 ID = "01jdz6m3e8q2v4w6x8y0z2a4c6"
 EVERYTHING: dict[str, Any] = {
@@ -48,6 +51,45 @@ CLUSTERS = {
     "volcano": Cluster(offers=Offers(volcano=True)),
     "kueue": Cluster(offers=Offers(kueue=True, jobset=True), output_claim="results"),
 }
+
+
+def _shaped(framework: str, mode: str) -> dict[str, Any]:
+    if framework == "mxnet":
+        return {"framework": framework, "roles": {"scheduler": {}, "server": {}, "worker": {"replicas": 2}}}
+    return {"framework": {"name": framework, "mode": mode}, "replicas": 2, "processes": 2}
+
+
+def _templates(document: Any) -> Iterator[Any]:
+    """The pod templates within an object, whatever kind it is."""
+    if isinstance(document, dict):
+        if "template" in document and "containers" in document["template"].get("spec", {}):
+            yield document["template"]
+        for value in document.values():
+            yield from _templates(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from _templates(value)
+
+
+@pytest.fixture
+def shaped() -> Callable[[str, str], dict[str, Any]]:
+    """What of a spec makes a job of several pods of a framework and mode."""
+    return _shaped
+
+
+@pytest.fixture
+def templates() -> Callable[[Any], Iterator[Any]]:
+    return _templates
+
+
+@pytest.fixture
+def digits(resolved: Callable[..., Job]) -> Callable[..., Job]:
+    """The example as the matrix hands it over, with changes."""
+
+    def make(**changes: Any) -> Job:
+        return resolved(**{**parse_yaml((EXAMPLE / "job.yaml").read_bytes()), **changes})
+
+    return make
 
 
 @pytest.fixture

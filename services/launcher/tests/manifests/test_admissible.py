@@ -15,31 +15,14 @@ from trainyard.launcher.core.manifests import Cluster, build, owned
 from trainyard.launcher.core.manifests.worker import package
 
 Make = Callable[..., Job]
+Templates = Callable[[Any], Iterator[Any]]
 VERSIONS = ("1.31", "1.34", "1.36")
 CLUSTERS = ("bare", "jobset", "volcano", "kueue")
 BLOCKS = ("restricted", "privileged")
 MODES = [(name, mode) for name, row in FRAMEWORKS.items() for mode in row.modes]
 
 
-def shaped(framework: str, mode: str) -> dict[str, Any]:
-    if framework == "mxnet":
-        return {"framework": framework, "roles": {"scheduler": {}, "server": {}, "worker": {"replicas": 2}}}
-    return {"framework": {"name": framework, "mode": mode}, "replicas": 2, "processes": 2}
-
-
-def templates(document: Any) -> Iterator[Any]:
-    """The pod templates within an object, whatever kind it is."""
-    if isinstance(document, dict):
-        if "template" in document and "containers" in document["template"].get("spec", {}):
-            yield document["template"]
-        for value in document.values():
-            yield from templates(value)
-    elif isinstance(document, list):
-        for value in document:
-            yield from templates(value)
-
-
-def check(document: dict[str, Any], version: str) -> None:
+def check(document: dict[str, Any], version: str, templates: Templates) -> None:
     """Custom kinds have no schema here; the Jobs and pods in them are checked as such."""
     if document["apiVersion"] in {"v1", "batch/v1"}:
         kubernetes_validate.validate(document, version, strict=True)
@@ -58,34 +41,47 @@ def check(document: dict[str, Any], version: str) -> None:
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize(("framework", "mode"), MODES)
 def test_every_framework(
-    resolved: Make, clusters: dict[str, Cluster], framework: str, mode: str, cluster: str, version: str
+    resolved: Make,
+    shaped: Make,
+    templates: Templates,
+    clusters: dict[str, Cluster],
+    framework: str,
+    mode: str,
+    cluster: str,
+    version: str,
 ) -> None:
     made = build(resolved(**shaped(framework, mode)), clusters[cluster])
     for document in (made.root, *owned(made, "00000000-0000-0000-0000-000000000000")):
-        check(document, version)
+        check(document, version, templates)
 
 
 @pytest.mark.parametrize(("block", "cluster", "version"), list(itertools.product(BLOCKS, CLUSTERS, VERSIONS)))
 def test_every_field_of_the_block(
-    resolved: Make, blocks: Any, clusters: dict[str, Cluster], block: str, cluster: str, version: str
+    resolved: Make,
+    templates: Templates,
+    blocks: Any,
+    clusters: dict[str, Cluster],
+    block: str,
+    cluster: str,
+    version: str,
 ) -> None:
     wants = {**blocks[block], **({"queue": "q"} if cluster in {"kueue", "volcano"} else {})}
     for document in build(resolved(framework="pytorch", kubernetes=wants), clusters[cluster]).rest:
-        check(document, version)
+        check(document, version, templates)
 
 
-def test_a_field_that_does_not_exist_would_be_found(resolved: Make) -> None:
+def test_a_field_that_does_not_exist_would_be_found(resolved: Make, templates: Templates) -> None:
     _, job = build(resolved(), Cluster()).rest
     job["spec"]["template"]["spec"]["containers"][0]["imagePullPolice"] = "Always"
     with pytest.raises(kubernetes_validate.ValidationError):
-        check(job, VERSIONS[-1])
+        check(job, VERSIONS[-1], templates)
 
 
-def test_the_packages_config_map_is_one() -> None:
-    check(package({"trainyard/worker/__init__.py": b""}).manifest("ns"), VERSIONS[0])
+def test_the_packages_config_map_is_one(templates: Templates) -> None:
+    check(package({"trainyard/worker/__init__.py": b""}).manifest("ns"), VERSIONS[0], templates)
 
 
-def test_restricted_is_what_the_pod_security_standard_says(resolved: Make, blocks: Any) -> None:
+def test_restricted_is_what_the_pod_security_standard_says(resolved: Make, templates: Templates, blocks: Any) -> None:
     """Source: kubernetes.io, "Pod Security Standards", the profile Restricted."""
     _, job = build(resolved(kubernetes=blocks["restricted"]), Cluster()).rest
     (template,) = templates(job)
@@ -102,7 +98,7 @@ def test_restricted_is_what_the_pod_security_standard_says(resolved: Make, block
         assert item["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
-def test_only_the_jobs_own_container_holds_accelerators(resolved: Make, blocks: Any) -> None:
+def test_only_the_jobs_own_container_holds_accelerators(resolved: Make, templates: Templates, blocks: Any) -> None:
     _, job = build(resolved(kubernetes=blocks["restricted"]), Cluster()).rest
     spec = next(templates(job))["spec"]
     assert spec["containers"][0]["resources"]["limits"]["rdma/hca"] == "1"
