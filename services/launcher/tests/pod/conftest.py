@@ -67,7 +67,8 @@ class Pods:
         container = spec["containers"][0]
         plan = self.home / "plan.json.gz"
         text = gzip.decompress(base64.b64decode(made.root["binaryData"]["plan.json.gz"])).decode()
-        plan.write_bytes(gzip.compress(self.here(text).encode()))
+        if not plan.exists():  # another pod of the job may be reading it
+            plan.write_bytes(gzip.compress(self.here(text).encode()))
         termination = self.home / f"termination-{role}-{index}"
         environment = {item["name"]: self.here(item["value"]).replace("$$", "$") for item in container["env"]}
         environment |= {
@@ -90,7 +91,7 @@ class Pods:
     def here(self, text: str) -> str:
         text = text.replace(planned.WORKER, str(self.zip)).replace(planned.HOME, str(self.home))
         text = re.sub(r"[a-z0-9-]+\.[a-z0-9-]+\.default\.svc\.cluster\.local", "127.0.0.1", text)
-        return text.replace(str(planned.PORT), str(self.port))
+        return text.replace(str(planned.PORT), str(self.port)).replace(planned.INTERFACE, "lo")
 
     def close(self) -> None:
         for pod in self._started:
