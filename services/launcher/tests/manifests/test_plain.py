@@ -12,6 +12,7 @@ from trainyard.launcher.core.manifests import Cluster, Offers, build
 from trainyard.launcher.core.manifests.plain import fits
 
 Make = Callable[..., Job]
+HOST = {"host_network": True, "security": "privileged"}
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,8 @@ Make = Callable[..., Job]
         ({"command": ["/bin/solver"], "processes": 2}, False),
         ({"command": ["/bin/solver"], "framework": "pytorch"}, False),
         ({"roles": {"a": {}, "b": {}}}, False),
+        ({"replicas": 2, "kubernetes": HOST}, False),
+        ({"replicas": 1, "kubernetes": HOST}, True),
     ],
 )
 def test_which(resolved: Make, changes: dict[str, Any], expected: bool) -> None:

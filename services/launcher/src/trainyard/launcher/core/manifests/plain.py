@@ -11,7 +11,7 @@ from typing import Any
 
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import planned
-from trainyard.launcher.core.manifests.cluster import Cluster
+from trainyard.launcher.core.manifests.cluster import Cluster, block
 from trainyard.launcher.core.manifests.container import container, literal
 from trainyard.launcher.core.manifests.names import Names
 from trainyard.launcher.core.manifests.shapes import Shape, shape
@@ -33,6 +33,8 @@ def fits(job: Job) -> bool:
     if job.spec.framework.name != "generic" or len(roles) != 1:
         return False
     role = next(iter(roles.values()))
+    if block(job).host_network and role.replicas > 1:
+        return False  # each rank has a port of its own there, and Kubernetes cannot add the index to it
     command = role.command or job.spec.command
     return role.processes == 1 and command[0].rpartition("/")[2] not in INTERPRETERS
 
