@@ -17,7 +17,7 @@ from trainyard.launcher.core.manifests import Cluster, Offers, build, planned
 from trainyard.launcher.core.manifests.names import Names
 
 Make = Callable[..., Job]
-LABEL = st.from_regex(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
+LABEL = st.from_regex(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?", fullmatch=True)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 HOST: dict[str, Any] = {"host_network": True, "security": "privileged"}
 
