@@ -1,4 +1,4 @@
-"""What an attempt of a job becomes on a cluster: documents, built purely and compared in tests.
+"""What an attempt of a job becomes on a cluster: documents, built purely and compared in tests. `shapes` has the table.
 
 A root (a ConfigMap with the plan), a headless Service for the names of the pods, and what makes the pods. Everything but
 the root is owned by it, so that deleting the root deletes all.
@@ -13,11 +13,13 @@ from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import makers, planned, pods
 from trainyard.launcher.core.manifests.cluster import Cluster, Offers, block
+from trainyard.launcher.core.manifests.faults import faults
 from trainyard.launcher.core.manifests.names import Names
+from trainyard.launcher.core.plan import AttemptPlan
 
 Document = dict[str, Any]
 
-__all__ = ["Cluster", "Manifests", "Offers", "build", "owned"]
+__all__ = ["Cluster", "Manifests", "Offers", "build", "faults", "owned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def build(job: Job, cluster: Cluster) -> Manifests:
         },
         "binaryData": {"plan.json.gz": planned.packed(plan)},
     }
-    return Manifests(root, (_service(job, cluster, names), *makers.jobs(job, cluster, names, plan)))
+    return Manifests(root, (_service(job, cluster, names, plan), *makers.makers(job, cluster, names, plan)))
 
 
 def owned(made: Manifests, uid: str) -> list[Document]:
@@ -56,7 +58,7 @@ def owned(made: Manifests, uid: str) -> list[Document]:
     return [{**item, "metadata": {**item["metadata"], "ownerReferences": [owner]}} for item in made.rest]
 
 
-def _service(job: Job, cluster: Cluster, names: Names) -> Document:
+def _service(job: Job, cluster: Cluster, names: Names, plan: AttemptPlan) -> Document:
     """Names for the pods, also of those that are not ready yet: they have to find one another to become so."""
     return {
         "apiVersion": "v1",
@@ -70,6 +72,6 @@ def _service(job: Job, cluster: Cluster, names: Names) -> Document:
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": {labels.JOB: job.job_id, labels.ATTEMPT: str(job.attempt)},
-            "ports": [{"name": "rendezvous", "port": planned.PORT}],
+            "ports": [{"name": "rendezvous", "port": int(plan.ranks[0].env["TRAINYARD_MASTER_PORT"])}],
         },
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests.cluster import Cluster
+from trainyard.launcher.core.manifests.shapes import Shape, shape
 
 LONGEST = 63
 """Of a DNS label."""
@@ -22,22 +23,25 @@ class Names:
     namespace: str
     domain: str
     root: str
-    """The ConfigMap that owns everything; also the Service's name."""
+    """The ConfigMap that owns everything; also the Service's name, and that of a JobSet or a Volcano Job."""
+    within: str = ""
+    """What a JobSet puts between the name of a role and a pod's index: which of the role's Jobs it is."""
 
     @classmethod
     def of(cls, job: Job, cluster: Cluster) -> Names:
         name = job.spec.name[:_NAME].rstrip("-")
         if name[0].isdigit():  # the name of a Service begins with a letter (RFC 1035)
             name = f"j{name}"[:_NAME].rstrip("-")
-        return cls(cluster.namespace_of(job), cluster.domain, f"{name}-{job.job_id[-_TAIL:]}-{job.attempt}")
+        within = "-0" if shape(job, cluster) is Shape.JOB_SET else ""
+        return cls(cluster.namespace_of(job), cluster.domain, f"{name}-{job.job_id[-_TAIL:]}-{job.attempt}", within)
 
     def maker(self, role: str) -> str:
         """Of the object that makes the pods of a role."""
         return f"{self.root}-{short(role)}"
 
-    def host(self, role: str, index: int) -> str:
-        """Of a pod, as the others of the job find it."""
-        return f"{self.maker(role)}-{index}.{self.root}.{self.namespace}.svc.{self.domain}"
+    def host(self, role: str, index: int | str) -> str:
+        """Of a pod, as the others of the job find it. The index may be a variable's reference."""
+        return f"{self.maker(role)}{self.within}-{index}.{self.root}.{self.namespace}.svc.{self.domain}"
 
 
 def short(role: str) -> str:

@@ -8,21 +8,29 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trainyard.launcher.core import plan
 from trainyard.launcher.core.frameworks.shape import Place, Rendezvous
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests.cluster import Cluster
+from trainyard.launcher.core.manifests.cluster import Cluster, block
 from trainyard.launcher.core.manifests.names import Names
 from trainyard.launcher.core.plan import AttemptPlan, Folders, Interpreter, RankPlan
 
 PORT = 29500
 """Of the rendezvous; each process has the one that is as much higher as its place in the pod, and one more."""
+HOST_PORTS = range(20_000, 30_000)
+"""For pods on their node's network: below the NodePorts (30000) and the kernel's own choice (32768)."""
 INTERFACE = "eth0"
 """What a container's network interface is called by nearly every network plugin."""
+ANY = "any-interface"
+"""Stands for a node's interface, whose name nobody here knows; variables that name it are left out."""
+WAITED_FOR = 64
+"""Pods of larger jobs wait for the first one only: all of them asking for all would be a burden on the cluster's DNS."""
 HOME = "/trainyard"
 WORKER = f"{HOME}/lib/worker.zip"
 PLAN = f"{HOME}/plan/plan.json.gz"
@@ -32,20 +40,41 @@ VOLUME = f"{HOME}/volume"
 
 def attempt(job: Job, cluster: Cluster, names: Names) -> AttemptPlan:
     seats = [place for place, _ in plan.places(job.spec)]
-    return plan.build(
+    made = plan.build(
         job,
         folders=_folders(job, seats),
         interpreter=Interpreter(None, None),
-        rendezvous=rendezvous(seats, names),
+        rendezvous=rendezvous(job, seats, names),
         inherited={},
         traceparent=job.trace,
     )
+    known = [replace(rank, env={k: v for k, v in rank.env.items() if v != ANY}) for rank in made.ranks]
+    return replace(made, ranks=tuple(known))
 
 
-def rendezvous(seats: Sequence[Place], names: Names) -> Rendezvous:
+def rendezvous(job: Job, seats: Sequence[Place], names: Names) -> Rendezvous:
+    """On a node's network a port of the job's own for each rank, since its pods and those of others may share the node."""
     hosts = [names.host(place.role, place.replica) for place in seats]
+    if block(job).host_network:
+        first = host_port(job, len(seats))
+        return Rendezvous(hosts[0], first, tuple(f"{host}:{first + 1 + n}" for n, host in enumerate(hosts)), ANY)
     endpoints = tuple(f"{host}:{PORT + 1 + place.process}" for host, place in zip(hosts, seats, strict=True))
     return Rendezvous(hosts[0], PORT, endpoints, INTERFACE)
+
+
+def host_port(job: Job, ranks: int) -> int:
+    """The first of one port more than there are ranks. Two jobs can still meet on one; the next attempt has others."""
+    room = max(1, len(HOST_PORTS) - ranks)
+    digest = hashlib.sha256(f"{job.job_id}.{job.attempt}".encode()).digest()
+    return HOST_PORTS[int.from_bytes(digest[:8], "big") % room]
+
+
+def waited_for(made: AttemptPlan) -> list[str]:
+    """The hosts that every pod finds by name before it starts anything."""
+    env = made.ranks[0].env
+    hosts = [end.rpartition(":")[0] for end in env.get("TRAINYARD_ENDPOINTS", "").split(",") if end]
+    distinct = list(dict.fromkeys(hosts))
+    return distinct if 0 < len(distinct) <= WAITED_FOR else [env["TRAINYARD_MASTER_ADDR"]]
 
 
 def common(ranks: Sequence[RankPlan]) -> dict[str, str]:
@@ -63,7 +92,7 @@ def by_role(made: AttemptPlan) -> dict[str, list[RankPlan]]:
 
 def packed(made: AttemptPlan) -> str:
     """The plan as the ConfigMap's binary data has it; the same bytes for the same plan."""
-    document: dict[str, Any] = {"grace": made.grace, "roles": {}}
+    document: dict[str, Any] = {"grace": made.grace, "hosts": waited_for(made), "roles": {}}
     for role, ranks in by_role(made).items():
         same = common(ranks)
         document["roles"][role] = {

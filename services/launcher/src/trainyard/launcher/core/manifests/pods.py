@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,12 @@ from trainyard.common.contract.jobs import Role
 from trainyard.common.contract.kubernetes import Kubernetes
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import beside, planned, scheduling, volumes
+from trainyard.launcher.core.manifests import beside, plain, planned, scheduling, volumes
 from trainyard.launcher.core.manifests.cluster import Cluster, block
+from trainyard.launcher.core.manifests.container import container, literal
 from trainyard.launcher.core.manifests.names import Names
 from trainyard.launcher.core.manifests.resources import requirements
+from trainyard.launcher.core.manifests.shapes import by_kueue
 from trainyard.launcher.core.plan import RankPlan
 
 Document = dict[str, Any]
@@ -31,9 +34,9 @@ def marks(job: Job, role: str | None = None) -> dict[str, str]:
     }
 
 
-def template(job: Job, cluster: Cluster, names: Names, name: str, role: Role, ranks: Sequence[RankPlan]) -> Document:
+def template(job: Job, cluster: Cluster, names: Names, name: str, ranks: Sequence[RankPlan]) -> Document:
     """`ranks`: of all replicas of the role."""
-    wants = block(job)
+    wants, role = block(job), job.spec.all_roles()[name]
     processes = ranks[0].place.processes
     return {
         "metadata": {
@@ -42,38 +45,26 @@ def template(job: Job, cluster: Cluster, names: Names, name: str, role: Role, ra
         },
         "spec": {
             "restartPolicy": "Never",
-            "terminationGracePeriodSeconds": int(job.spec.timeouts.grace) + 5,  # the runner's own end comes before
+            "terminationGracePeriodSeconds": math.ceil(job.spec.timeouts.grace)
+            + 5,  # the runner's own end comes before
             "subdomain": names.root,
             "automountServiceAccountToken": wants.service_account is not None,
             "enableServiceLinks": False,
             **_account(cluster, wants),
             **_network(wants),
-            **_priority(wants),
+            **_priority(job, cluster),
             "securityContext": beside.pod_security(wants),
             **scheduling.placed(job, cluster, wants, name),
             "initContainers": [*beside.init(wants), *beside.sidecars(wants)],
-            "containers": [_main(job, wants, role, ranks)],
+            "containers": [plain.main(job, cluster, names, ranks) if plain.fits(job) else _main(job, role, ranks)],
             "volumes": volumes.of(job, cluster, names, wants, requirements(job, role).memory),
         },
     }
 
 
-def _main(job: Job, wants: Kubernetes, role: Role, ranks: Sequence[RankPlan]) -> Document:
-    resolution = job.resolution
-    environment = [{"name": name, "value": value} for name, value in planned.common(ranks).items()]
-    environment.append({"name": "TRAINYARD_PLAN", "value": planned.PLAN})
-    environment.append({"name": "TRAINYARD_HOSTS", "value": "wait"})
-    return {
-        "name": labels.CONTAINER,
-        "image": resolution.reference if resolution is not None and resolution.reference else "",
-        "command": list(RUNNER),
-        "env": [*environment, *beside.single_variables(wants)],
-        "envFrom": beside.whole_objects(wants),
-        "resources": requirements(job, role).manifest(wants),
-        "securityContext": beside.container_security(wants),
-        "volumeMounts": volumes.mounts(wants),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-    }
+def _main(job: Job, role: Role, ranks: Sequence[RankPlan]) -> Document:
+    variables = {**planned.common(ranks), "TRAINYARD_PLAN": planned.PLAN, "TRAINYARD_HOSTS": "wait"}
+    return container(job, role, list(RUNNER), [{"name": n, "value": literal(v)} for n, v in variables.items()])
 
 
 def _account(cluster: Cluster, wants: Kubernetes) -> Document:
@@ -89,5 +80,7 @@ def _network(wants: Kubernetes) -> Document:
     return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if wants.host_network else {}
 
 
-def _priority(wants: Kubernetes) -> Document:
-    return {"priorityClassName": wants.priority_class} if wants.priority_class else {}
+def _priority(job: Job, cluster: Cluster) -> Document:
+    """Under Kueue it is the workload's (see makers.PRIORITY)."""
+    name = block(job).priority_class
+    return {"priorityClassName": name} if name and not by_kueue(job, cluster) else {}

@@ -30,6 +30,7 @@ def of(job: Job, cluster: Cluster, names: Names, wants: Kubernetes, memory: int)
 
 
 def mounts(wants: Kubernetes) -> list[Document]:
+    """Of the job's own container."""
     return [
         {"name": "trainyard-plan", "mountPath": planned.PLAN.rpartition("/")[0], "readOnly": True},
         {"name": "trainyard-lib", "mountPath": planned.WORKER.rpartition("/")[0], "readOnly": True},
