@@ -172,3 +172,11 @@ def test_what_a_command_of_its_own_writes_there_is_harmless(text: str) -> None:
 )
 def test_the_schedulers_words(message: str, words: str) -> None:
     assert unschedulable(message) == words
+
+
+def test_volcano_says_the_index_its_own_way() -> None:
+    document = pod(phase="Pending")
+    del document["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]
+    document["metadata"]["annotations"] = {"volcano.sh/task-index": "2", "trainyard.dev/ranks": "4/2"}
+    found = read(document)
+    assert (found.index, found.ranks) == (2, range(8, 10))

@@ -17,7 +17,7 @@ from trainyard.launcher.core import decide, pending
 
 pytestmark = pytest.mark.integration
 
-EFFECTS = 17
+EFFECTS = 18
 """Writes of a job of two roles whose first attempt fails in one of them: what is made, noted, deleted, and told."""
 
 

@@ -90,7 +90,7 @@ async def state(cluster: Any, wanted: str, name: str = "digits") -> dict[str, An
         return status if status.get("state") == wanted else None
 
     try:
-        found: dict[str, Any] = await eventually(look, within=15)
+        found: dict[str, Any] = await eventually(look, within=30)
     except AssertionError:
         raise AssertionError(cluster.call("GET", f"{PATH}/{name}").get("status")) from None
     return found
@@ -101,10 +101,12 @@ def true(status: dict[str, Any]) -> set[str]:
 
 
 async def test_an_applied_resource_runs_to_its_end(cluster: Any, gateway: Gateway) -> None:
-    cluster.kubelet.plan(run(1.0))
+    cluster.kubelet.plan(forever())
     cluster.apply(resource(replicas=2))
     status = await state(cluster, "running")
     assert true(status) == {"Accepted", "Running"}
+    for pod in cluster.pods(status["jobId"]):
+        cluster.kubelet.finish("default", pod)
     status = await state(cluster, "succeeded")
     assert true(status) == {"Accepted", "Complete"}
     assert status["framework"] == "pytorch"

@@ -117,6 +117,11 @@ class Api:
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self.call("PATCH", path, query, manifest, APPLY)
 
+    async def create(self, manifest: Document) -> Document:
+        """Only where there is none: Refused with `AlreadyExists` otherwise."""
+        path = kind_of(manifest).path(manifest["metadata"].get("namespace"))
+        return await self.call("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
+
     async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str, *, orphan: bool = False) -> None:
         """This very object, and with it what it owns. That it is gone already is what was wanted."""
         options = {

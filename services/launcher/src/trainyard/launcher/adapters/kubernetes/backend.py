@@ -12,17 +12,18 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from trainyard.common.clock import Clock
-from trainyard.common.errors import Unavailable
+from trainyard.common.errors import TrainyardError, Unavailable
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.logs.reader import LogStore
 from trainyard.launcher.adapters.kubernetes import kinds
-from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Refused
+from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.core.cluster import labels, stopping
 from trainyard.launcher.core.cluster.seeing import see
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import Cluster, build, owned
+from trainyard.launcher.core.manifests import Cluster, build, faults, owned
+from trainyard.launcher.core.manifests.worker import Package
 from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
@@ -43,6 +44,8 @@ class KubernetesBackend:
     store: LogStore
     cluster: Cluster
     clock: Clock
+    package: Package
+    """The in-job library, for namespaces that do not have it yet."""
     node: str = ""
     """A job has no node of its own here; each rank has one."""
     name: str = "kubernetes"
@@ -50,6 +53,8 @@ class KubernetesBackend:
     poll: tuple[float, float] = (1.0, 5.0)
     """What is new wakes a job at once; this is for what only time brings."""
 
+    _packed: set[str] = field(default_factory=set)
+    """Namespaces that have the package."""
     _made: set[Key] = field(default_factory=set)
     """Attempts of which this launcher has made everything."""
     _stopping: dict[Key, float] = field(default_factory=dict)
@@ -60,11 +65,20 @@ class KubernetesBackend:
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         del interpreter  # the container's own
         key = (job.job_id, job.attempt)
-        made = build(job, self.cluster)
+        wrong = faults(job, self.cluster)
+        if wrong:
+            raise TrainyardError("; ".join(wrong))
+        made, namespace = build(job, self.cluster), self.cluster.namespace_of(job)
         try:
+            if namespace not in self._packed:
+                await self.api.apply(self.package.manifest(namespace))
+                self._packed.add(namespace)
             root = await self.api.apply(made.root)
             for manifest in owned(made, root["metadata"]["uid"]):
-                await self.api.apply(manifest)
+                if manifest["kind"] == kinds.SERVICE.name:
+                    await self.api.apply(manifest)
+                else:
+                    await self._create(manifest)
         except Refused as error:
             raise self._refusal(key, error) from error
         self.cache.waits.pop(key, None)
@@ -120,6 +134,22 @@ class KubernetesBackend:
 
     def on_change(self, told: Callable[[str], None]) -> None:
         self.cache.changed = told
+
+    async def _create(self, manifest: Document) -> None:
+        """Once: others write into it from then on. Kueue, for one, says in the same field that the job may start."""
+        try:
+            await self.api.create(manifest)
+        except Refused as error:
+            if error.reason != "AlreadyExists":
+                raise
+            metadata = manifest["metadata"]
+            there = await self.api.get(kinds.kind_of(manifest), metadata["namespace"], metadata["name"])
+            owners = [owner["uid"] for owner in (there or {}).get("metadata", {}).get("ownerReferences", ())]
+            if metadata["ownerReferences"][0]["uid"] not in owners:
+                # Of an attempt that was cleared away and is on its way out; or somebody else's, for as long as it stays.
+                raise Unavailable(
+                    f"{manifest['kind']} {metadata['name']} is there and not ours", QUOTA_DELAY
+                ) from error
 
     async def _note(self, namespace: str, name: str, notes: dict[str, str]) -> None:
         path = kinds.CONFIG_MAP.path(namespace, name)

@@ -8,7 +8,6 @@ rotation, reconnects and a restart of the launcher neither lose nor double a lin
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from trainyard.common.logs.reader import LogStore
 from trainyard.common.logs.writer import LogWriter
 from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import Api, Refused
+from trainyard.launcher.adapters.reported import parse_numbered
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.cluster.lines import Cursor, Mark, cut, report
 from trainyard.launcher.core.cluster.pods import Pod
@@ -142,10 +142,8 @@ class PodLogs:
         writers[rank].line(mark.time, "stdout", text)
 
     def _learn(self, pod: Pod, document: bytes) -> None:
-        try:
-            made = Report(**json.loads(document))
-        except (ValueError, TypeError) as error:
-            log.warning("a report cannot be read", pod=pod.name, error=str(error))
+        made = parse_numbered(document)
+        if made is None or made.rank not in pod.ranks:  # a job may print the mark itself
             return
         key = (pod.job_id, pod.attempt, made.rank)
         known = self._reports.get(key)

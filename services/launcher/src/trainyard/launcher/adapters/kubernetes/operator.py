@@ -103,9 +103,15 @@ class Operator:
         except (Unavailable, Refused, StaleSequence) as error:
             if isinstance(error, Refused) and error.status in {404, 409}:
                 return  # it has changed meanwhile: the watch brings it again
-            faults = self._faults[key] = self._faults.get(key, 0) + 1
             log.warning("a TrainingJob has to wait", name=found.name, namespace=found.namespace, error=str(error))
-            self._ask(key, AGAIN[min(faults, len(AGAIN)) - 1])
+            self._later(key)
+        except Exception as error:  # one resource's trouble is not the launcher's
+            log.error("a TrainingJob cannot be handled; trying again", name=found.name, exc_info=error)
+            self._later(key)
+
+    def _later(self, key: Key) -> None:
+        faults = self._faults[key] = self._faults.get(key, 0) + 1
+        self._ask(key, AGAIN[min(faults, len(AGAIN)) - 1])
 
     async def _reconcile(self, found: Resource) -> None:
         """One step; what it writes comes back through the watch and leads to the next."""

@@ -16,8 +16,10 @@ from trainyard.launcher.adapters.kubernetes.members import Members
 from trainyard.launcher.adapters.kubernetes.nodes import ClusterNodes
 from trainyard.launcher.adapters.kubernetes.operator import Operator
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
+from trainyard.launcher.adapters.worker_files import worker_files
 from trainyard.launcher.core.admission import Admission, Need
 from trainyard.launcher.core.manifests import Cluster
+from trainyard.launcher.core.manifests.worker import package
 from trainyard.launcher.parts import Parts, Progress
 from trainyard.launcher.settings import Settings
 
@@ -35,11 +37,15 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     members = Members(api, clock, settings.namespace, settings.member)
     nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
     sweeper = Sweeper(api, cache, logs, clock, members.owns, progress.attempt)
+    packed = package(worker_files())
     cluster = Cluster(
-        namespace=settings.namespace, offers=discovery.offers(installed), output_claim=settings.output_claim
+        namespace=settings.namespace,
+        offers=discovery.offers(installed),
+        output_claim=settings.output_claim,
+        worker=packed.name,
     )
     made = Parts(
-        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock),
+        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),

@@ -102,7 +102,7 @@ def read(document: dict[str, Any]) -> Pod:
     """Never raises for a pod that bears our labels: what is missing is not known yet."""
     metadata, status = document["metadata"], document.get("status") or {}
     marks, notes = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    index = _number(marks.get(labels.INDEX) or notes.get(labels.INDEX), 0)
+    index = _index(marks, notes)
     conditions = {item["type"]: item for item in status.get("conditions") or ()}
     main = _state(status.get("containerStatuses"), labels.CONTAINER)
     ended = main.get("terminated")
@@ -216,6 +216,14 @@ def _changed(condition: dict[str, Any] | None) -> float:
 def seconds(time: str | None) -> float:
     """RFC 3339 → Unix seconds; 0 for nothing."""
     return datetime.fromisoformat(time).timestamp() if time else 0.0
+
+
+def _index(marks: dict[str, str], notes: dict[str, str]) -> int:
+    for name in (labels.INDEX, labels.VOLCANO_INDEX):
+        text = marks.get(name) or notes.get(name)
+        if text:
+            return _number(text, 0)
+    return 0
 
 
 def _ranks(text: str | None, index: int) -> range:
