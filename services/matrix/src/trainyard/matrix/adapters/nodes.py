@@ -105,6 +105,6 @@ def _sorts(node: Node) -> list[inventory.Node]:
     found = [
         inventory.Node(node.name, group.product, group.count, group.driver, node.machine, container)
         for group in node.accelerators
-        if group.count
+        if group.count > 0
     ]
     return found or [inventory.Node(node.name, "", 0, None, node.machine, container)]
