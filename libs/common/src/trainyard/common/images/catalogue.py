@@ -63,7 +63,8 @@ class _Container(BaseModel):
 
 class _Image(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+    """Without dots: what follows one in the cache is what becomes of an image there (`.building`, `.lock`)."""
     framework: str
     version: str
     accelerators: tuple[str, ...]
