@@ -76,6 +76,17 @@ def test_an_image_is_named_so_that_it_can_name_a_folder(tmp_path: Path, name: st
         catalogue.read_all(tmp_path)
 
 
+def test_a_catalogue_that_is_no_text_or_names_no_version_is_told_by_its_image(tmp_path: Path) -> None:
+    image = write(tmp_path, '[local]\npython = ">=3.11"\nlock = "requirements.lock"\n')
+    (image / "requirements.lock").write_bytes(b"\xff")
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used.*can't decode"):
+        catalogue.read_all(tmp_path)
+    (image / "requirements.lock").write_text("")
+    (image / "image.toml").write_text((image / "image.toml").read_text().replace('version = "1"', 'version = "one"'))
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used(.|\n)*Invalid version: 'one'"):
+        catalogue.read_all(tmp_path)
+
+
 def test_a_dockerfile_carries_the_facts() -> None:
     recipe = replace(
         RECIPE, features=("bf16",), container=Container("debian:12", None, None, {"cuda": "12.6"}, ("g++",))
