@@ -57,6 +57,39 @@ def test_an_image_that_a_process_runs_from_stays(tmp_path: Path) -> None:
     assert store.stored(tmp_path / "none", [RECIPE]) == []
 
 
+def test_what_a_killed_prune_left_goes_with_the_image_that_was_built_again(tmp_path: Path) -> None:
+    folder, left = built(tmp_path, RECIPE), built(tmp_path, RECIPE, ".deleted")
+    for which in (folder, left):
+        (which / "file").touch()
+    store.prune(tmp_path, [RECIPE], everything=True)
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_an_image_counts_by_its_folder_whatever_a_full_disk_made_of_its_marker(tmp_path: Path) -> None:
+    folder = built(tmp_path, RECIPE)
+    (folder / "ready.json").write_text("")
+    assert [(item.name, item.state) for item in store.stored(tmp_path, [RECIPE])] == [("tiny", "ready")]
+
+
+@pytest.mark.parametrize("name", ["torch2.1", "../tiny", "a/b", "Tiny", "-tiny"])
+def test_an_image_is_named_so_that_it_can_name_a_folder(tmp_path: Path, name: str) -> None:
+    image = write(tmp_path, 'not_local = "because"\n')
+    (image / "image.toml").write_text((image / "image.toml").read_text().replace('"tiny"', f'"{name}"'))
+    with pytest.raises(TrainyardError, match="should match pattern"):
+        catalogue.read_all(tmp_path)
+
+
+def test_a_catalogue_that_is_no_text_or_names_no_version_is_told_by_its_image(tmp_path: Path) -> None:
+    image = write(tmp_path, '[local]\npython = ">=3.11"\nlock = "requirements.lock"\n')
+    (image / "requirements.lock").write_bytes(b"\xff")
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used.*can't decode"):
+        catalogue.read_all(tmp_path)
+    (image / "requirements.lock").write_text("")
+    (image / "image.toml").write_text((image / "image.toml").read_text().replace('version = "1"', 'version = "one"'))
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used(.|\n)*Invalid version: 'one'"):
+        catalogue.read_all(tmp_path)
+
+
 def test_a_dockerfile_carries_the_facts() -> None:
     recipe = replace(
         RECIPE, features=("bf16",), container=Container("debian:12", None, None, {"cuda": "12.6"}, ("g++",))

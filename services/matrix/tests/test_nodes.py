@@ -122,6 +122,15 @@ async def test_what_cannot_be_read_or_is_not_in_the_registry_refuses_nothing(wor
     assert not world.nodes.inventory().complete
 
 
+async def test_a_node_that_tells_nonsense_costs_nobody_else(world: World) -> None:
+    odd = NodeAccelerators(product="NVIDIA-L4", count=1, driver="[Unknown Error]")
+    none = NodeAccelerators(product="NVIDIA-A10", count=-3)
+    await world.put(Node(name="odd", backend="kubernetes", accelerators=(odd, none)))
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB"))
+    await eventually(lambda: world.families() == {"l4": 1, "a100": 1})
+    assert {sort.driver is None for sort in world.nodes.inventory().classes if sort.product.family == "l4"} == {True}
+
+
 async def test_the_service_answers_by_what_there_is(memory_bus: MemoryBus) -> None:
     bucket = await memory_bus.keyvalue(BUCKET)
     await bucket.put(node("cpu").key, node("cpu").dump())

@@ -108,7 +108,7 @@ def _sorts(node: Node, known: Hardware) -> list[inventory.Node]:
     found = [
         inventory.Node(node.name, group.product, group.count, group.driver, node.machine, container)
         for group in node.accelerators
-        if group.count
+        if group.count > 0
     ]
     for resource, count in node.resources.items():
         vendor = known.vendor_of_resource(resource)
