@@ -19,6 +19,10 @@ unit *options:
 slow:
     .venv/bin/pytest -q -m slow
 
+# What speaks to a Kubernetes API, on the double; on a control plane too where TRAINYARD_TEST_KUBECONFIG names one
+cluster-tests *options:
+    .venv/bin/pytest -q -m cluster {{options}}
+
 format:
     .venv/bin/ruff check --quiet --fix .
     .venv/bin/ruff format --quiet .

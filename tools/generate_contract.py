@@ -1,4 +1,4 @@
-"""Write `contract/` from the models: JSON Schemas, OpenAPI and AsyncAPI. `--check` only compares, and fails on drift.
+"""Write `contract/` from the models: schemas, OpenAPI, AsyncAPI, the custom resource. `--check` only compares.
 
 Run by test.sh with --check and by `just contract` without.
 """
@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from trainyard.common.contract import subjects
+from trainyard.common.contract import crd, subjects
 from trainyard.common.contract.commands import COMMANDS, Answer
 from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.events import EVENTS
@@ -29,6 +29,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def main() -> int:
     files = {**schemas(), "openapi.yaml": as_yaml(document()), "asyncapi.yaml": as_yaml(asyncapi())}
+    files["crd.yaml"] = as_yaml(crd.document())
     if "--check" in sys.argv[1:]:
         return check(files)
     for name, text in files.items():

@@ -56,6 +56,11 @@ def test_short_forms(written: Any, read: Accelerators) -> None:
         ({"any": "h100"}, "is a list of products"),
         ({"count": 2, "share": 0.5}, "a share is of one accelerator"),
         ({"gpu": -1}, "greater than or equal to 0"),
+        (float("inf"), "inf is not a number of accelerators"),
+        (float("nan"), "nan is not a number of accelerators"),
+        ({"gpu": float("inf")}, "inf is not a number of accelerators"),
+        ("9" * 400, "inf is not a number of accelerators"),
+        ({"count": 2, "kind": "cpu"}, "a processor is no accelerator"),
     ],
 )
 def test_what_is_no_request_is_refused_in_words(written: Any, says: str) -> None:

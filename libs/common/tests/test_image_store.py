@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +18,8 @@ from trainyard.common.images.catalogue import Container, Recipe
 from trainyard.common.testing.wheels import wheel
 
 RECIPE = Recipe("tiny", "pytorch", "2.1", ("cpu", "gpu"), ">=3.11", "six==1.17.0 --hash=sha256:0\n", ("torch==2.1",))
+
+SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "images"
 
 
 def built(images: Path, recipe: Recipe, suffix: str = "") -> Path:
@@ -54,6 +57,39 @@ def test_an_image_that_a_process_runs_from_stays(tmp_path: Path) -> None:
     assert store.stored(tmp_path / "none", [RECIPE]) == []
 
 
+def test_what_a_killed_prune_left_goes_with_the_image_that_was_built_again(tmp_path: Path) -> None:
+    folder, left = built(tmp_path, RECIPE), built(tmp_path, RECIPE, ".deleted")
+    for which in (folder, left):
+        (which / "file").touch()
+    store.prune(tmp_path, [RECIPE], everything=True)
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_an_image_counts_by_its_folder_whatever_a_full_disk_made_of_its_marker(tmp_path: Path) -> None:
+    folder = built(tmp_path, RECIPE)
+    (folder / "ready.json").write_text("")
+    assert [(item.name, item.state) for item in store.stored(tmp_path, [RECIPE])] == [("tiny", "ready")]
+
+
+@pytest.mark.parametrize("name", ["torch2.1", "../tiny", "a/b", "Tiny", "-tiny"])
+def test_an_image_is_named_so_that_it_can_name_a_folder(tmp_path: Path, name: str) -> None:
+    image = write(tmp_path, 'not_local = "because"\n')
+    (image / "image.toml").write_text((image / "image.toml").read_text().replace('"tiny"', f'"{name}"'))
+    with pytest.raises(TrainyardError, match="should match pattern"):
+        catalogue.read_all(tmp_path)
+
+
+def test_a_catalogue_that_is_no_text_or_names_no_version_is_told_by_its_image(tmp_path: Path) -> None:
+    image = write(tmp_path, '[local]\npython = ">=3.11"\nlock = "requirements.lock"\n')
+    (image / "requirements.lock").write_bytes(b"\xff")
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used.*can't decode"):
+        catalogue.read_all(tmp_path)
+    (image / "requirements.lock").write_text("")
+    (image / "image.toml").write_text((image / "image.toml").read_text().replace('version = "1"', 'version = "one"'))
+    with pytest.raises(TrainyardError, match=r"image tiny cannot be used(.|\n)*Invalid version: 'one'"):
+        catalogue.read_all(tmp_path)
+
+
 def test_a_dockerfile_carries_the_facts() -> None:
     recipe = replace(
         RECIPE, features=("bf16",), container=Container("debian:12", None, None, {"cuda": "12.6"}, ("g++",))
@@ -82,6 +118,13 @@ def test_a_digest_is_pinned_and_pinned_again(tmp_path: Path) -> None:
     assert catalogue.read(tmp_path, "tiny").container.pinned == f"registry.example/tiny@sha256:{'b' * 64}"
     with pytest.raises(InvalidInput, match="has no digest"):
         editing.pin(image, "registry.example/tiny:latest")
+
+
+@pytest.mark.parametrize("image", sorted(path.parent.name for path in SHIPPED.glob("*/image.toml")))
+def test_every_image_that_ships_can_be_pinned(image: str, tmp_path: Path) -> None:
+    shutil.copytree(SHIPPED / image, tmp_path / image)
+    editing.pin(tmp_path / image, f"registry.example/{image}@sha256:{'c' * 64}")
+    assert catalogue.read(tmp_path, image).container.pinned == f"registry.example/{image}@sha256:{'c' * 64}"
 
 
 def test_an_image_says_how_it_is_made_or_why_not(tmp_path: Path) -> None:

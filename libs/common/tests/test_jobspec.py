@@ -149,6 +149,7 @@ def test_only_a_mapping_is_a_job(document: Any) -> None:
         (LAUGHS, "unfolds"),
         ("a: " + "x" * MAX_BYTES, "at most"),
         (b"\xff\xfe\x00", "not valid YAML"),
+        ("a: [.inf]", "inf is not a number to compute with"),
     ],
 )
 def test_hostile_or_broken_yaml_is_refused(text: str | bytes, says: str) -> None:
@@ -163,6 +164,7 @@ def test_hostile_or_broken_yaml_is_refused(text: str | bytes, says: str) -> None
         ("[" * 100_000, "not valid JSON"),
         ("[]", "mapping"),
         ('{"a": {"b": 1, "b": 2}}', "'b' is written twice"),
+        ('{"a": NaN}', "nan is not a number to compute with"),
     ],
 )
 def test_broken_json_is_refused(text: str, says: str) -> None:

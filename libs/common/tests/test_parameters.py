@@ -115,6 +115,7 @@ def test_a_parameter_that_fits_nothing_is_refused(fields: dict[str, Any], says: 
         ({"version": "1.0.0+x"}, "MAJOR.MINOR.PATCH"),
         ({"name": "A"}, "lower-case"),
         ({"framework": "torch"}, "not known"),
+        ({"job": {"command": "run ${n}", "env": {"${n}": "x"}}}, "a placeholder stands for a value, never for a name"),
         ({"job": {"command": "run ${n} ${m}"}}, "uses ${m}, which is no parameter"),
         ({"job": {"command": "run $${n}"}}, "used nowhere"),
         ({"parameters": {"N": {"type": "int", "help": "h"}}}, "lower-case"),

@@ -177,3 +177,23 @@ async def test_the_read_model_is_rebuilt_from_the_log(world: Any) -> None:
     assert (
         rebuilt.model_dump(mode="json", exclude_none=True) == (await world.http.get(f"/v1/jobs/{job['job_id']}")).json()
     )
+
+
+async def test_a_job_is_suspended_and_resumed(world: Any) -> None:
+    job = await world.submit()
+    path = f"/v1/jobs/{job['job_id']}"
+    refused = await world.http.post(f"{path}/suspend")
+    assert refused.status_code == 409
+    assert "cannot be suspended: it is submitted" in refused.json()["detail"]
+    await run(world, job["job_id"])
+    suspended = await world.http.post(f"{path}/suspend", params={"message": "room for others"})
+    assert (suspended.status_code, suspended.json()["state"]) == (202, "suspending")
+    early = await world.http.post(f"{path}/resume")
+    assert "still being suspended" in early.json()["detail"]
+    await world.append(events.JobSuspended(job_id=job["job_id"], by="local"))
+    resumed = await world.http.post(f"{path}/resume")
+    assert (resumed.status_code, resumed.json()["state"]) == (202, "queued")
+    latest = await world.bus.latest("job", job["job_id"])
+    assert (latest[-1].event.kind, latest[-1].event.attempt) == ("queued", 2)
+    again = await world.http.post(f"{path}/resume")
+    assert "is not suspended: it is queued" in again.json()["detail"]

@@ -132,6 +132,8 @@ LIMITED: dict[str, Any] = {
         ({"replicas": "${n}"}, "processes", "parameters.n", "2 processes, at most 1"),
         ({"resources": {"accelerators": {"count": "${n}"}}}, "accelerators", "parameters.n", "2 accelerators"),
         ({"timeouts": {"active": "${time}"}}, "active", "parameters.time", "2 h 0 m of running"),
+        ({"resources": {"accelerators": "${n}"}}, "accelerators", "parameters.n", "2 accelerators, at most 0"),
+        ({"resources": {"accelerators": {"gpu": "${n}"}}}, "accelerators", "parameters.n", "2 accelerators, at most 0"),
         ({}, "active", "limits.active", "has no longest run, at most 1 h 0 m"),
         ({"priority": "${n}"}, "priority", "parameters.n", "priority 2"),
         ({"roles": {"w": {"replicas": "${n}"}, "x": {"command": "echo"}}}, "processes", "parameters.n", "3 processes"),

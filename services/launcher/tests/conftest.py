@@ -29,11 +29,12 @@ from trainyard.launcher.adapters.local.backend import LocalBackend
 from trainyard.launcher.adapters.local.images import LocalImages
 from trainyard.launcher.adapters.noop import NoopBackend
 from trainyard.launcher.adapters.projection import SCHEMA, ActiveJobs
-from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.admission import Admission, Need, need_of
 from trainyard.launcher.core.devices import Device
 from trainyard.launcher.core.frameworks.shape import Rendezvous
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.plan import AttemptPlan, Folders, Interpreter, build, places
+from trainyard.launcher.parts import Parts
 from trainyard.launcher.reconciler import Reconciler
 
 
@@ -52,9 +53,13 @@ class World:
         self.reconciler = Reconciler(
             log=self.bus,
             active=ActiveJobs(self._store),
-            backends={"default": LocalBackend(self.state, "node", self.devices), "noop": NoopBackend("node")},
-            images=LocalImages(self.catalogue, self.state / "images"),
-            admission=Admission(Need(4.0, 2**40, ranks=64), self.devices),
+            parts=Parts(
+                LocalBackend(self.state, "node", self.devices),
+                LocalImages(self.catalogue, self.state / "images"),
+                Admission(Need(4.0, 2**40, ranks=64), self.devices),
+                lambda job: need_of(job.spec, job.resolution),
+            ),
+            noop=NoopBackend("node"),
             clock=SystemClock(),
         )
         self._task = asyncio.create_task(self.reconciler.run())

@@ -12,9 +12,11 @@ from trainyard.common.contract import events
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import Head
 from trainyard.common.testing.builders import spec
-from trainyard.launcher.core.decide import Append, Sight, Start, Stop, Wait, decide, pending_fault, restart_delay
+from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
+from trainyard.launcher.core.pending import pending_fault
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop, Wait
 
 NOW = 1000.0
 RUNNING = [RankSeen(0, Phase.RUNNING, pid=10), RankSeen(1, Phase.RUNNING, pid=11)]

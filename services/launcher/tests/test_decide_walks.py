@@ -14,9 +14,10 @@ from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import Head
 from trainyard.common.testing.builders import spec
 from trainyard.launcher.core import job as jobs
-from trainyard.launcher.core.decide import Append, Sight, Start, Stop, decide
+from trainyard.launcher.core.decide import decide
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop
 
 RETRIES = {"user": 1, "infrastructure": 1, "preemption": 1}
 LIVES = frozenset({Phase.STARTING, Phase.RUNNING})

@@ -64,6 +64,17 @@ def test_the_product_that_the_matrix_chose() -> None:
     assert pool.take("a", wants_of(spec(**role(1)), resolution)) == (("GPU-1",),)
 
 
+def test_each_role_gets_the_product_that_was_chosen_for_it() -> None:
+    pool = Pool([gpu(0, T4), gpu(1)])
+    chosen = {
+        name: events.RoleResolution(accelerator="gpu", node_labels={"nvidia.com/gpu.product": product})
+        for name, product in (("master", A100), ("worker", T4))
+    }
+    resolution = events.Resolution(image="x", node_labels=chosen["master"].node_labels, roles=chosen)
+    asked = spec(framework="pytorch", roles={"master": role("1(a100)"), "worker": role("1(t4)")})
+    assert pool.take("a", wants_of(asked, resolution)) == (("GPU-1",), ("GPU-0",))
+
+
 def test_a_slice_is_given_only_by_its_name() -> None:
     pool = Pool([gpu(0, resource=MIG), gpu(1, resource="nvidia.com/mig-2g.20gb")])
     assert pool.take("a", (Want(1, "gpu"),)) is None

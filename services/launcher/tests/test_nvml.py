@@ -49,6 +49,8 @@ class Library:
         return len(self._gpus)
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> Gpu:
+        if self._gpus[index].name == "lost":
+            raise self.NVMLError("GPU is lost")
         return self._gpus[index]
 
     def nvmlDeviceGetMaxMigDeviceCount(self, gpu: Gpu) -> int:
@@ -96,6 +98,28 @@ def test_slices_instead_of_the_gpu_that_was_cut() -> None:
         ("GPU-bb22", "nvidia.com/gpu"),
     ]
     assert found[0].product == A100.name
+
+
+CUT = Gpu(A100.name, A100.uuid, [Gpu(f"{A100.name} MIG 1g.10gb", f"MIG-{letter}") for letter in "ab"])
+
+
+@pytest.mark.parametrize(
+    ("visible", "ids"),
+    [
+        ("0", ["MIG-a", "MIG-b"]),
+        ("1", ["GPU-bb22"]),
+        ("GPU-aa", ["MIG-a", "MIG-b"]),
+        ("MIG-b,1", ["MIG-b", "GPU-bb22"]),
+    ],
+)
+def test_a_number_is_that_of_the_gpu_whatever_was_cut_before_it(visible: str, ids: list[str]) -> None:
+    assert [device.id for device in nvml.devices(visible, Library(CUT, T4))] == ids
+
+
+@pytest.mark.parametrize(("visible", "ids"), [(None, ["GPU-bb22"]), ("1", ["GPU-bb22"]), ("²", [])])
+def test_a_gpu_that_fell_off_the_bus_takes_no_other_along(visible: str | None, ids: list[str]) -> None:
+    lost = Gpu("lost", "GPU-cc33")
+    assert [device.id for device in nvml.devices(visible, Library(lost, T4))] == ids
 
 
 @pytest.mark.parametrize(

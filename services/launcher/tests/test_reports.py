@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from trainyard.launcher.adapters.local.reports import ReportReader, parse
+from trainyard.launcher.adapters.local.reports import ReportReader
+from trainyard.launcher.adapters.reported import parse, parse_numbered
 
 GOOD = '{"epoch": 1, "metrics": {"loss": 0.5}}'
 
@@ -79,3 +80,24 @@ async def test_a_job_that_plays_tricks_with_its_report_ends_like_any_other(world
     job = await world.submit(command)
     await world.until(job, "succeeded")
     await world.until(await world.submit("true"), "succeeded")
+
+
+def test_a_report_that_says_whose_it_is() -> None:
+    made = parse_numbered(b'{"number": 3, "rank": 5, "epoch": 1, "metrics": {"loss": 0.5}}')
+    assert made is not None
+    assert (made.number, made.rank, made.epoch, made.metrics) == (3, 5, 1, {"loss": 0.5})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b'{"number": 0, "rank": 1}',
+        b'{"rank": 1}',
+        b'{"number": "3", "rank": 1}',
+        b'{"number": 1, "rank": -1}',
+    ],
+)
+def test_a_report_that_says_nothing_usable_is_dropped(line: bytes) -> None:
+    assert parse_numbered(line) is None

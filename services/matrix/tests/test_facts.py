@@ -51,8 +51,16 @@ def test_drivers(cuda: str, installed: str, fit: Fit) -> None:
         ("Tesla-V100-SXM2-32GB", {"v100-32g"}),
         ("Ascend910B3", {"910b3"}),
         ("rtx 4090", {"rtx-4090"}),
+        ("NVIDIA-H100-80GB-HBM3", {"h100-sxm", "h100-pcie"}),
+        ("NVIDIA H100 PCIe", {"h100-pcie"}),
+        ("h100-40g", set()),
         ("warp drive", set()),
     ],
 )
 def test_products_are_found_by_what_people_and_nodes_call_them(name: str, products: set[str]) -> None:
     assert {product.name for product in shipped().hardware.find(name)} == products
+
+
+def test_a_node_with_the_commonest_h100_is_one() -> None:
+    """What NVML and the node label of an H100 SXM5 say. The first that is found is what the node is taken for."""
+    assert shipped().hardware.find("NVIDIA H100 80GB HBM3")[0].name == "h100-sxm"

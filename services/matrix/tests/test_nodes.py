@@ -122,6 +122,15 @@ async def test_what_cannot_be_read_or_is_not_in_the_registry_refuses_nothing(wor
     assert not world.nodes.inventory().complete
 
 
+async def test_a_node_that_tells_nonsense_costs_nobody_else(world: World) -> None:
+    odd = NodeAccelerators(product="NVIDIA-L4", count=1, driver="[Unknown Error]")
+    none = NodeAccelerators(product="NVIDIA-A10", count=-3)
+    await world.put(Node(name="odd", backend="kubernetes", accelerators=(odd, none)))
+    await world.put(node("a", "NVIDIA-A100-SXM4-80GB"))
+    await eventually(lambda: world.families() == {"l4": 1, "a100": 1})
+    assert {sort.driver is None for sort in world.nodes.inventory().classes if sort.product.family == "l4"} == {True}
+
+
 async def test_the_service_answers_by_what_there_is(memory_bus: MemoryBus) -> None:
     bucket = await memory_bus.keyvalue(BUCKET)
     await bucket.put(node("cpu").key, node("cpu").dump())
@@ -133,3 +142,14 @@ async def test_the_service_answers_by_what_there_is(memory_bus: MemoryBus) -> No
     await service.close()
     assert here.body["message"] == "no node here has a100; there are: no accelerators"
     assert anywhere.body["fits"] is True
+
+
+async def test_a_cluster_says_what_its_nodes_are_by_labels(world: World) -> None:
+    labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/cuda.driver-version.full": "580.65.06"}
+    known = Node(name="a", backend="kubernetes", resources={"nvidia.com/gpu": 8, "rdma/hca": 1}, labels=labels)
+    await world.put(known)
+    await eventually(lambda: world.families() == {"a100": 1})
+    [sort] = world.nodes.inventory().classes
+    assert (str(sort.driver), sort.count, world.nodes.inventory().complete) == ("580.65.06", 8, True)
+    await world.put(Node(name="b", backend="kubernetes", resources={"nvidia.com/gpu": 8}))
+    await eventually(lambda: not world.nodes.inventory().complete)

@@ -208,8 +208,8 @@ async def test_two_services_answer_their_own_resources(bus: Bus) -> None:
     await first.stop()
 
 
-async def test_without_a_gateway_a_request_gives_up_in_time(bus: Bus) -> None:
-    with pytest.raises(Unavailable, match="no gateway answered"):
+async def test_without_a_service_a_request_gives_up_in_time(bus: Bus) -> None:
+    with pytest.raises(Unavailable, match="no service answered"):
         await bus.request(CancelJob(job_id="j"), timeout=0.3)
 
 

@@ -53,6 +53,14 @@ def jobs(**filters: Any) -> Call[JobPage]:
     return Call("GET", "/v1/jobs", JobPage, params={k: v for k, v in filters.items() if v not in (None, [], ())})
 
 
+def suspend(job_id: str, message: str = "") -> Call[JobView]:
+    return Call("POST", f"/v1/jobs/{job_id}/suspend", JobView, params={"message": message} if message else {})
+
+
+def resume(job_id: str, message: str = "") -> Call[JobView]:
+    return Call("POST", f"/v1/jobs/{job_id}/resume", JobView, params={"message": message} if message else {})
+
+
 def cancel(job_id: str, message: str = "") -> Call[JobView]:
     return Call("POST", f"/v1/jobs/{job_id}/cancel", JobView, params={"message": message} if message else {})
 

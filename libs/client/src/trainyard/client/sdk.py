@@ -74,6 +74,13 @@ class Yard:
     def cancel(self, job_id: str, message: str = "") -> JobView:
         return self.send(calls.cancel(job_id, message))
 
+    def suspend(self, job_id: str, message: str = "") -> JobView:
+        """Ends the job's processes for now; `resume` lets it go on from its checkpoint."""
+        return self.send(calls.suspend(job_id, message))
+
+    def resume(self, job_id: str, message: str = "") -> JobView:
+        return self.send(calls.resume(job_id, message))
+
     def retry(self, job_id: str, *, key: str | None = None) -> JobView:
         return self.send(calls.retry(job_id, key=key))
 
@@ -219,6 +226,12 @@ class AsyncYard:
 
     async def cancel(self, job_id: str, message: str = "") -> JobView:
         return await self.send(calls.cancel(job_id, message))
+
+    async def suspend(self, job_id: str, message: str = "") -> JobView:
+        return await self.send(calls.suspend(job_id, message))
+
+    async def resume(self, job_id: str, message: str = "") -> JobView:
+        return await self.send(calls.resume(job_id, message))
 
     async def retry(self, job_id: str, *, key: str | None = None) -> JobView:
         return await self.send(calls.retry(job_id, key=key))

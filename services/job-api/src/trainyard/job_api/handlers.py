@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from trainyard.common import ids
-from trainyard.common.bus.advance import advance, read_head
+from trainyard.common.bus.advance import Decide, advance, read_head
 from trainyard.common.bus.port import Request
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.codec import Recorded
@@ -21,14 +21,24 @@ from trainyard.common.contract.commands import (
     DeleteTemplate,
     PublishTemplate,
     RenderTemplate,
+    ResumeJob,
     RetryJob,
     SubmitJob,
+    SuspendJob,
 )
-from trainyard.common.contract.events import ConversionRequested, JobCancelling, JobEvent, JobSubmitted
+from trainyard.common.contract.events import (
+    ConversionRequested,
+    JobCancelling,
+    JobEvent,
+    JobQueued,
+    JobStarting,
+    JobSubmitted,
+    JobSuspending,
+)
 from trainyard.common.contract.views import ConversionView, JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence
 from trainyard.common.lifecycle.states import State
-from trainyard.common.lifecycle.transitions import Head
+from trainyard.common.lifecycle.transitions import Head, allows
 from trainyard.common.runtime.tracing import span
 from trainyard.job_api import templates
 from trainyard.job_api.core import submission
@@ -66,6 +76,38 @@ async def cancel(gateway: Gateway, job_id: str, owner: str, message: str = "") -
             raise Conflict(f"job {head.job_id} has ended already: it {_word(head)}")
         return JobCancelling(job_id=head.job_id, by=owner, message=message)
 
+    return await _moved(gateway, job_id, decide)
+
+
+async def suspend(gateway: Gateway, job_id: str, owner: str, message: str = "") -> tuple[int, JobView]:
+    """202 once the wish is durable; the launcher ends the processes. Again: the same answer. Conflict when ended."""
+
+    def decide(head: Head, _: dict[str, Recorded[JobEvent]]) -> JobEvent | None:
+        if head.state in {State.SUSPENDING, State.SUSPENDED}:
+            return None
+        if not allows(head, JobSuspending.kind):
+            raise Conflict(f"job {head.job_id} cannot be suspended: it is {_word(head)}")
+        return JobSuspending(job_id=head.job_id, attempt=max(1, head.attempt), by=owner, message=message)
+
+    return await _moved(gateway, job_id, decide)
+
+
+async def resume(gateway: Gateway, job_id: str, owner: str, message: str = "") -> tuple[int, JobView]:
+    """202 once it is in the queue again. Conflict when it is not suspended, or not yet."""
+
+    def decide(head: Head, last: dict[str, Recorded[JobEvent]]) -> JobEvent | None:
+        if head.state is State.SUSPENDING:
+            raise Conflict(f"job {head.job_id} is still being suspended: try again in a moment")
+        if head.state is not State.SUSPENDED:
+            raise Conflict(f"job {head.job_id} is not suspended: it is {_word(head)}")
+        words = f"resumed by {owner}" + (f": {message}" if message else "")
+        attempt = head.attempt + 1 if JobStarting.kind in last else head.attempt
+        return JobQueued(job_id=head.job_id, attempt=attempt, message=words)
+
+    return await _moved(gateway, job_id, decide)
+
+
+async def _moved(gateway: Gateway, job_id: str, decide: Decide) -> tuple[int, JobView]:
     head, _ = await advance(gateway.log, ids.parse_job_id(job_id), decide)
     view = await find_job(gateway, head.job_id)
     return ACCEPTED, view.model_copy(update={"state": head.state, "last_seq": max(head.seq, view.last_seq)})
@@ -167,11 +209,20 @@ def _key(request: Request, given: str | None) -> str:
 
 
 async def on_submit(gateway: Gateway, request: Request, command: SubmitJob) -> tuple[int, Any]:
-    return await submit(gateway, command.spec, request.source, _key(request, command.idempotency_key))
+    owner = command.owner or request.source
+    return await submit(gateway, command.spec, owner, _key(request, command.idempotency_key))
 
 
 async def on_cancel(gateway: Gateway, request: Request, command: CancelJob) -> tuple[int, Any]:
     return await cancel(gateway, command.job_id, request.source, command.message)
+
+
+async def on_suspend(gateway: Gateway, request: Request, command: SuspendJob) -> tuple[int, Any]:
+    return await suspend(gateway, command.job_id, request.source, command.message)
+
+
+async def on_resume(gateway: Gateway, request: Request, command: ResumeJob) -> tuple[int, Any]:
+    return await resume(gateway, command.job_id, request.source, command.message)
 
 
 async def on_retry(gateway: Gateway, request: Request, command: RetryJob) -> tuple[int, Any]:
@@ -185,6 +236,8 @@ async def on_convert(gateway: Gateway, request: Request, command: Convert) -> tu
 HANDLERS: dict[str, Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]]] = {
     SubmitJob.kind: on_submit,
     CancelJob.kind: on_cancel,
+    SuspendJob.kind: on_suspend,
+    ResumeJob.kind: on_resume,
     RetryJob.kind: on_retry,
     Convert.kind: on_convert,
     PublishTemplate.kind: templates.on_publish,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,13 +33,17 @@ class Backend(Protocol):
     node: str
     instant: bool
     """Nothing ever has to be waited for (the backend that starts nothing)."""
+    poll: tuple[float, float]
+    """Seconds between two looks at a job, at first and after a while."""
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
-        """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot."""
+        """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot, Unavailable
+        when it cannot be said yet."""
         ...
 
     def look(self, job: Job) -> Sequence[RankSeen]:
-        """Every rank of the present attempt, in order; empty when the attempt was never begun."""
+        """Every rank of the present attempt, in order; empty when the attempt was never begun. Raises Unavailable when
+        nobody knows at this moment."""
         ...
 
     async def stop(self, job: Job, why: str) -> None:
@@ -60,6 +64,20 @@ class Backend(Protocol):
 
     def forget(self, job: Job) -> None:
         """The job has ended: what was kept in memory for it may go."""
+        ...
+
+    def on_change(self, told: Callable[[str], None]) -> None:
+        """`told` hears the id of a job of which there is something new to see, where the backend knows."""
+        ...
+
+
+class Share(Protocol):
+    """Which jobs are this launcher's, where several share the work."""
+
+    def owns(self, job_id: str) -> bool: ...
+
+    def on_change(self, told: Callable[[], None]) -> None:
+        """`told` hears that jobs may have come or gone."""
         ...
 
 

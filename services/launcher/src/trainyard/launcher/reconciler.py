@@ -7,8 +7,7 @@ restart the jobs that run are found first (they hold their resources), then thos
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from typing import ParamSpec
 
 import structlog
@@ -16,12 +15,13 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
-from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason, State
-from trainyard.launcher.core.admission import Admission, Need, need_of
-from trainyard.launcher.core.decide import pending_fault
+from trainyard.launcher.building import Building
+from trainyard.launcher.core.admission import Need
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.ports import ActiveSet, Backend, Images
+from trainyard.launcher.core.pending import pending_fault
+from trainyard.launcher.parts import Parts
+from trainyard.launcher.ports import ActiveSet, Backend
 from trainyard.launcher.shepherd import Shepherd
 
 log = structlog.get_logger()
@@ -31,32 +31,30 @@ FILTERS = tuple(
     subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
 )  # progress changes no state, and there is much of it
 APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
-TOLD_EVERY = 0.03  # of an image's bytes
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
+_ENDING = frozenset({State.SUSPENDING, State.CANCELLING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
 
 
 class Reconciler:
-    def __init__(
-        self,
-        *,
-        log: EventLog,
-        active: ActiveSet,
-        backends: Mapping[str, Backend],
-        images: Images,
-        admission: Admission,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, *, log: EventLog, active: ActiveSet, parts: Parts, noop: Backend, clock: Clock) -> None:
+        """`noop`: the backend of jobs that ask for the image of that name."""
         self._log = log
         self._active = active
-        self._backends = backends
-        self._images = images
-        self._admission = admission
+        self._backends = {"default": parts.backend, "noop": noop}
+        self._images = parts.images
+        self._building = Building(parts.images, self._writer)
+        self._admission = parts.admission
+        self._needed = parts.need
+        self._share = parts.share
+        self._moved = parts.moved
         self._clock = clock
         self._room = asyncio.Semaphore(APPENDS)
         self._jobs: dict[str, Job] = {}
         self._shepherds: dict[str, Shepherd] = {}
+        self._tending: dict[str, asyncio.Task[None]] = {}
+        """Job → what its shepherd does."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._preparing: set[str] = set()
         self._failing: set[str] = set()
@@ -72,6 +70,10 @@ class Reconciler:
         log."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            for backend in self._backends.values():
+                backend.on_change(self._wake)
+            if self._share is not None:
+                self._share.on_change(self._reshare)
             group.create_task(self._follow())
             group.create_task(self._watch_deadlines())
 
@@ -82,6 +84,7 @@ class Reconciler:
             if self.caught_up:
                 for job in moved:
                     self._touch(job)
+                    self._moved(job.job_id)
                 self._admit()
             else:
                 for job in moved:
@@ -109,7 +112,7 @@ class Reconciler:
             self._ended.discard(job.job_id)
             self._forget(job.job_id)
             return
-        if job.job_id in self._ended:
+        if job.job_id in self._ended or not self._ours(job.job_id):
             return
         self._jobs[job.job_id] = job
         if shepherd is not None:
@@ -117,7 +120,7 @@ class Reconciler:
         if job.head.state in _RUNS:
             self._admission.occupy(job.job_id, self._need(job), job.devices)
             self._herd(job)
-        elif job.head.state is State.CANCELLING:
+        elif job.head.state in _ENDING:
             self._admission.release(job.job_id)
             if job.head.attempt:  # its ranks have their grace, and hold what they have until then
                 self._admission.occupy(job.job_id, self._need(job), job.devices)
@@ -125,62 +128,53 @@ class Reconciler:
         elif job.head.state in _WAITS and job.job_id not in self._preparing:
             self._prepare(job)
 
+    def _ours(self, job_id: str) -> bool:
+        return self._share is None or self._share.owns(job_id)
+
+    def _wake(self, job_id: str) -> None:
+        """The backend sees something new of a job."""
+        shepherd = self._shepherds.get(job_id)
+        if shepherd is not None:
+            shepherd.wake.set()
+
+    def _reshare(self) -> None:
+        """Jobs that are another launcher's now are left to it; those that are ours now are taken up where they stand.
+
+        For a moment two may tend one job: what they do to it is the same, and the log takes only one of two events."""
+        if not self.caught_up:
+            return
+        for job_id in [job_id for job_id in self._jobs if not self._ours(job_id)]:
+            task = self._tending.pop(job_id, None)
+            if task is not None:
+                task.cancel()
+            self._shepherds.pop(job_id, None)
+            self._forget(job_id)
+        for job in self._active.all().values():
+            if job.job_id not in self._jobs and not job.head.terminal:
+                self._touch(job)
+        self._admit()
+
     def _prepare(self, job: Job) -> None:
         """Into the queue, once its image is there."""
         fault = self._admission.impossible(self._need(job))
         if fault is not None:
             self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
-        elif not self._has_image(job):
+        elif not self._building.is_there(job):
             self._preparing.add(job.job_id)
             self._spawn(self._build_image, job)
         else:
             self._offer(job)
 
-    def _has_image(self, job: Job) -> bool:
-        try:
-            return self._images.interpreter(job.image or "host") is not None
-        except TrainyardError:  # building it says the same, where it can be told
-            return False
-
     async def _build_image(self, job: Job) -> None:
-        image = job.image or "host"
-        over = asyncio.Event()
-        telling = asyncio.create_task(self._tell_building(job, image, over))
-        fault: TrainyardError | OSError | None = None
-        try:
-            await self._images.build(image)
-        except (TrainyardError, OSError) as error:
-            fault = error
-        except asyncio.CancelledError:
-            telling.cancel()
-            raise
-        # Told to end, not cancelled: a cancel that meets the answer of nats-server is lost in Python 3.11's wait_for.
-        over.set()
-        await asyncio.gather(telling, return_exceptions=True)
+        fault = await self._building.build(job)
         self._preparing.discard(job.job_id)
         if fault is not None:
-            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, str(fault))
+            await self._fail(self._jobs.get(job.job_id, job), EndReason.IMAGE, fault)
             return
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
             self._offer(latest)
             self._admit()
-
-    async def _tell_building(self, job: Job, image: str, over: asyncio.Event) -> None:
-        """That the image is being built, and how far that is; so far as the log takes it."""
-        writer, told, number = self._writer(job), -1.0, 0
-        words = f"image {image} is being built (first use)"
-        while writer.job.head.state in _WAITS and not over.is_set():
-            fraction = await self._images.fraction(image)
-            if number == 0 or (fraction is not None and fraction - told >= TOLD_EVERY):
-                event = events.JobQueued(
-                    job_id=job.job_id, attempt=job.attempt, message=words, number=number, fraction=fraction
-                )
-                await writer.tell(event)
-                told, number = fraction or 0.0, number + 1
-            with suppress(TimeoutError):
-                async with asyncio.timeout(TICK):
-                    await over.wait()
 
     def _offer(self, job: Job) -> None:
         order = int(job.submitted_at * 1e6)
@@ -214,7 +208,7 @@ class Reconciler:
         shepherd = self._writer(job)
         shepherd.devices = self._admission.devices_of(job.job_id)
         self._shepherds[job.job_id] = shepherd
-        self._spawn(self._run, shepherd)
+        self._tending[job.job_id] = self._spawn(self._run, shepherd)
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
@@ -228,10 +222,13 @@ class Reconciler:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 60.0)
         self._shepherds.pop(job_id, None)
-        if job_id in self._jobs:
+        self._tending.pop(job_id, None)
+        if job_id in self._jobs and shepherd.job.head.terminal:
             self._ended.add(job_id)
         shepherd.backend.forget(shepherd.job)
         self._forget(job_id)
+        if shepherd.job.head.state in _WAITS:  # suspended, and resumed at once
+            self._touch(shepherd.job)
         self._admit()
 
     async def _fail(self, job: Job, reason: EndReason, message: str) -> None:
@@ -269,12 +266,15 @@ class Reconciler:
         return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
 
     def _need(self, job: Job) -> Need:
-        return Need(0, 0) if job.image == "noop" else need_of(job.spec, job.resolution)
+        return Need(0, 0) if job.image == "noop" else self._needed(job)
 
-    def _spawn(self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:
+    def _spawn(
+        self, work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs
+    ) -> asyncio.Task[None]:
         task = self._group.create_task(_guarded(work, *args, **kwargs))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:

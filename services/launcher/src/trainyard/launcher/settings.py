@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ class Settings:
     """Cores that jobs may have together."""
     memory: int
     """Bytes that jobs may have together."""
+    backend: str = "local"
+    """`local`: processes on this machine; `kubernetes`: pods of a cluster."""
+    kubeconfig: str | None = None
+    """None: the cluster that this runs in."""
+    namespace: str = "default"
+    """Where jobs run that name none, and where the launchers' leases are."""
+    output_claim: str | None = None
+    """A ReadWriteMany claim for what jobs write; None: that ends with the pods."""
+    member: str = ""
+    """This launcher's name among those that share a cluster."""
     visible: str | None = None
     """The NVIDIA GPUs that jobs may have, as CUDA_VISIBLE_DEVICES says it; None: all."""
 
@@ -46,7 +57,25 @@ class Settings:
             cpu=_cpu(env),
             memory=_memory(env),
             visible=env.get("CUDA_VISIBLE_DEVICES"),
+            backend=_backend(env),
+            kubeconfig=env.get("TRAINYARD_KUBECONFIG") or env.get("KUBECONFIG") or None,
+            namespace=env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default",
+            output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
+            member=_member(env),
         )
+
+
+def _backend(env: Mapping[str, str]) -> str:
+    text = env.get("TRAINYARD_BACKEND") or "local"
+    if text not in {"local", "kubernetes"}:
+        raise InvalidInput.one(f"there is no backend {text!r}", "TRAINYARD_BACKEND", "local or kubernetes")
+    return text
+
+
+def _member(env: Mapping[str, str]) -> str:
+    """The pod's name, which is its own; on a machine with several launchers of one cluster it must be set."""
+    name = env.get("TRAINYARD_MEMBER") or env.get("POD_NAME") or socket.gethostname()
+    return re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")[:40] or "launcher"
 
 
 def _cpu(env: Mapping[str, str]) -> float:

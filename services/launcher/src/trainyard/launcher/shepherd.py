@@ -20,21 +20,21 @@ from trainyard.common.errors import StaleSequence, TrainyardError, Unavailable
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import allows
 from trainyard.launcher.core import job as jobs
-from trainyard.launcher.core.decide import Append, Sight, Start, Stop, decide, restart_delay
+from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 
 log = structlog.get_logger()
 
-POLL = (0.05, 0.25)  # seconds between two looks, at first and after a while
 PATIENT_AFTER = 20.0  # seconds
 FAULT_DELAY = 2.0  # seconds
 TAIL = 20
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING})
-_WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.CANCELLING})
+_WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.SUSPENDING, State.CANCELLING})
 
 
 @dataclass(slots=True)
@@ -49,7 +49,10 @@ class Shepherd:
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the log has moved the job (a cancel)."""
+    """Set when the log has moved the job (a cancel), or the backend sees something new."""
+    _suspending: bool = False
+    _told: str = ""
+    """Why the job does not run yet, as the log was told last."""
 
     async def run(self) -> None:
         """Until the job has ended."""
@@ -57,13 +60,19 @@ class Shepherd:
         if self.job.head.state is State.RUNNING:
             progress = await Progress.resume(self.log, self.job)
         began = self.clock.monotonic()
-        while not self.job.head.terminal:
+        while not self._done():
             try:
                 await self._turn(progress, self.clock.monotonic() - began)
             except Unavailable as error:
                 await self._after(error, error.delay)
             except OSError as error:  # of the backend: too many open files, a disk that does not answer
                 await self._after(error, FAULT_DELAY)
+
+    def _done(self) -> bool:
+        """It has ended, or is suspended: who resumes it queues it anew, perhaps before we have learnt of its being so."""
+        state = self.job.head.state
+        self._suspending = self._suspending or state is State.SUSPENDING
+        return self.job.head.terminal or (self._suspending and state not in {State.SUSPENDING, State.CANCELLING})
 
     def learn(self, job: Job) -> None:
         """The log has moved the job."""
@@ -73,18 +82,20 @@ class Shepherd:
 
     async def _turn(self, progress: Progress, age: float) -> None:
         if self.job.head.state is State.RESTARTING:
-            await self._wait(restart_delay(self.job))
+            await self._rest(restart_delay(self.job))
         ranks = self.backend.look(self.job) if self.job.head.state in _WITH_RANKS else ()
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
         decision = decide(self._sight(ranks, progress))
         if isinstance(decision, Append):
-            await self.append(decision.event)
+            if await self.append(decision.event) and isinstance(decision.event, events.JobPending):
+                self._told = decision.event.message
         elif isinstance(decision, Start):
             await self._start()
         else:
             if isinstance(decision, Stop):
                 await self.backend.stop(self.job, decision.why)
-            await self._wait(POLL[0] if age < PATIENT_AFTER else POLL[1])
+            soon, later = self.backend.poll
+            await self._wait(soon if age < PATIENT_AFTER else later)
 
     def _sight(self, ranks: Sequence[RankSeen], progress: Progress) -> Sight:
         job = self.job
@@ -98,6 +109,7 @@ class Shepherd:
             outputs=self.backend.outputs(job),
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
             devices=self.devices,
+            told=self._told,
         )
 
     async def _start(self) -> None:
@@ -107,11 +119,13 @@ class Shepherd:
             reason = EndReason.START
             if interpreter is not None:
                 await self.backend.start(self.job, interpreter)
+        except Unavailable:  # a cluster that does not answer has refused nothing
+            raise
         except TrainyardError as error:
             # Some ranks may have been started by an earlier call.
             while any(rank.phase in _ALIVE for rank in self.backend.look(self.job)):
                 await self.backend.stop(self.job, "the others cannot be started")
-                await self._wait(POLL[0])
+                await self._wait(self.backend.poll[0])
             job = self.job
             await self.append(
                 events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))
@@ -176,6 +190,12 @@ class Shepherd:
     async def _after(self, error: Exception, seconds: float) -> None:
         log.warning("a job has to wait", job_id=self.job.job_id, error=str(error))
         await self._wait(seconds)
+
+    async def _rest(self, seconds: float) -> None:
+        """All of it, unless the log moves the job."""
+        until, seq = self.clock.monotonic() + seconds, self.job.head.seq
+        while (left := until - self.clock.monotonic()) > 0 and self.job.head.seq == seq:
+            await self._wait(left)
 
     async def _wait(self, seconds: float) -> None:
         if seconds <= 0:

@@ -15,6 +15,7 @@ from trainyard.common.contract.views import JobView
 from trainyard.common.errors import InvalidInput
 
 Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: the same key gives the same job.")]
+Message = Annotated[str, typer.Option("-m", "--message", help="Why; kept with the job.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show progress until it has ended (and been converted).")]
 
 
@@ -73,12 +74,24 @@ def status(ctx: typer.Context, job: JobIdArgument, as_json: AsJson = False) -> N
 def cancel(
     ctx: typer.Context,
     job: JobIdArgument,
-    message: Annotated[str, typer.Option("-m", "--message", help="Why; kept with the job.")] = "",
+    message: Message = "",
     as_json: AsJson = False,
 ) -> None:
     """End a job. Its processes get SIGTERM, the grace time, then SIGKILL."""
     with yard(ctx) as gateway:
         _show(gateway.cancel(job, message), as_json, "cancelling job")
+
+
+def suspend(ctx: typer.Context, job: JobIdArgument, message: Message = "", as_json: AsJson = False) -> None:
+    """End a job's processes for now and free what it holds; `yard resume` lets it go on from its checkpoint."""
+    with yard(ctx) as gateway:
+        _show(gateway.suspend(job, message), as_json, "suspending job")
+
+
+def resume(ctx: typer.Context, job: JobIdArgument, message: Message = "", as_json: AsJson = False) -> None:
+    """Put a suspended job back into the queue."""
+    with yard(ctx) as gateway:
+        _show(gateway.resume(job, message), as_json, "queued job")
 
 
 def retry(
@@ -126,7 +139,7 @@ def init(
 
 def register(app: typer.Typer) -> None:
     app.command("list")(listing)
-    for command in (submit, status, cancel, retry, wait, init):
+    for command in (submit, status, cancel, suspend, resume, retry, wait, init):
         app.command(command.__name__)(command)
 
 

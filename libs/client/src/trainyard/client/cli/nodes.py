@@ -22,10 +22,11 @@ def nodes(ctx: typer.Context, as_json: AsJson = False) -> None:
     for heading in ("NODE", "BACKEND", "MACHINE", "CORES", "MEMORY", "ACCELERATORS", ""):
         table.add_column(heading)
     for node in page.nodes:
-        accelerators = ", ".join(
+        groups = [
             f"{group.count} × {group.product}{f' (driver {group.driver})' if group.driver else ''}"
             for group in node.accelerators
-        )
+        ]
+        accelerators = ", ".join([*groups, *(f"{count:g} × {name}" for name, count in node.resources.items())])
         table.add_row(
             escape(node.name),
             node.backend,

@@ -49,7 +49,7 @@ async def ask(client: Client, source: str, command: Command, *, timeout: float, 
     while True:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:
-            raise Unavailable(f"no gateway answered {command.kind} within {timeout:g} s")
+            raise Unavailable(f"no service answered {command.kind} within {timeout:g} s")
         try:
             reply = await client.request(
                 subjects.command(command.kind), envelope.data, timeout=min(left, _TRY), headers=to_headers(envelope)

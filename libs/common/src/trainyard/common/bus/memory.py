@@ -137,7 +137,7 @@ class MemoryBus:
         try:
             request: Request = parse(subjects.command(command.kind), to_headers(envelope), envelope.data)
             if command.kind not in self._handlers:
-                raise Unavailable(f"no gateway answered {command.kind} within {timeout:g} s")
+                raise Unavailable(f"no service answered {command.kind} within {timeout:g} s")
             return await self._handlers[command.kind](request)
         except Unavailable:
             raise

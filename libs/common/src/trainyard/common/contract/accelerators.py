@@ -14,6 +14,7 @@ Only the form is read here. Whether a product exists is what the matrix knows, w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -44,6 +45,8 @@ def spelt_out(value: Any) -> Any:
 
 
 def _number(value: float) -> dict[str, Any]:
+    if not math.isfinite(value):  # YAML's .inf, or more digits than a float has
+        raise ValueError(f"{value} is not a number of accelerators: {FORMS}")
     if 0 < value < 1:
         return {"count": 1, "share": value}
     if value != int(value):

@@ -21,10 +21,28 @@ class SubmitJob(Command):
     kind: ClassVar[str] = "job.submit"
     spec: dict[str, Any]
     idempotency_key: str | None = None
+    owner: str | None = None
+    """For whom a service asks; absent: for itself."""
 
 
 class CancelJob(Command):
     kind: ClassVar[str] = "job.cancel"
+    job_id: str
+    message: str = ""
+
+
+class SuspendJob(Command):
+    """End the job's processes for now, and free what it holds."""
+
+    kind: ClassVar[str] = "job.suspend"
+    job_id: str
+    message: str = ""
+
+
+class ResumeJob(Command):
+    """Put a suspended job back into the queue; it goes on from its checkpoint."""
+
+    kind: ClassVar[str] = "job.resume"
     job_id: str
     message: str = ""
 
@@ -93,7 +111,7 @@ class Answer(Fact):
 COMMANDS: dict[str, type[Command]] = {
     cls.kind: cls
     for cls in (
-        SubmitJob, CancelJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
+        SubmitJob, CancelJob, SuspendJob, ResumeJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
     )
 }  # fmt: skip
 
@@ -108,7 +126,9 @@ __all__ = [
     "PublishTemplate",
     "RenderTemplate",
     "ResolveJob",
+    "ResumeJob",
     "RetryJob",
     "ShowMatrix",
     "SubmitJob",
+    "SuspendJob",
 ]

@@ -6,6 +6,7 @@ and one job apart; together they make the event's id, so an append that is sent 
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -141,6 +142,18 @@ class JobStarting(AttemptEvent):
     """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
 
 
+class JobPending(AttemptEvent):
+    """Why an attempt that has been placed does not run yet: a queue, a node, an image."""
+
+    kind: ClassVar[str] = "pending"
+    message: str
+    reason: EndReason | None = None
+    """What it will end for if it stays so; absent: it is only a matter of time."""
+
+    def discriminator(self) -> str:
+        return f"{super().discriminator()}.{hashlib.sha256(self.message.encode()).hexdigest()[:12]}"
+
+
 class RankInfo(Fact):
     rank: int
     role: str = "worker"
@@ -202,10 +215,21 @@ class JobRestarting(AttemptEvent):
     """The last lines of the rank that is to blame."""
 
 
+class JobSuspending(AttemptEvent):
+    """A wish: the processes get SIGTERM and their grace; what they saved is where the job will go on."""
+
+    kind: ClassVar[str] = "suspending"
+    by: str
+    message: str = ""
+
+
 class JobSuspended(AttemptEvent):
+    """Its processes have ended and what it held is free. `queued` with the next attempt resumes it."""
+
     kind: ClassVar[str] = "suspended"
     by: str
     message: str = ""
+    endings: tuple[Ending, ...] = ()
 
 
 class JobCancelling(JobEvent):
@@ -338,8 +362,8 @@ class DeviceSampled(Event):
 JOB_EVENTS: dict[str, type[JobEvent]] = {
     cls.kind: cls
     for cls in (
-        JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobRunning, JobProgress, JobRestarting,
-        JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
+        JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobPending, JobRunning, JobProgress, JobRestarting,
+        JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
     )
 }
 CONVERSION_EVENTS: dict[str, type[ConversionEvent]] = {

@@ -38,6 +38,8 @@ class Node(Fact):
     memory: int = 0
     """Bytes that jobs may have."""
     accelerators: tuple[NodeAccelerators, ...] = ()
+    resources: dict[str, float] = {}
+    """Of a cluster's node: what pods may ask for by name, such as `nvidia.com/gpu`; what it is, the labels say."""
     labels: dict[str, str] = {}
     fault: str | None = None
     """Why nothing is placed there at this moment, in words; absent: it takes jobs."""

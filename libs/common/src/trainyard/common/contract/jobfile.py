@@ -7,6 +7,7 @@ that unfold to more than they are worth (a "billion laughs"), and text that is t
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import yaml
@@ -94,6 +95,8 @@ def _walk(node: Any, above: tuple[int, ...], budget: list[int]) -> None:
         raise InvalidInput.one(f"the document unfolds to more than {_MAX_NODES} values")
     if isinstance(node, str):
         _check_text(node)
+    if isinstance(node, float) and not math.isfinite(node):
+        raise InvalidInput.one(f"{node} is not a number to compute with", hint="write a finite number, or text in quotes")
     if not isinstance(node, dict | list):
         return
     if id(node) in above:

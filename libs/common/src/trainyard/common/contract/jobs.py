@@ -63,6 +63,12 @@ class Accelerators(Spec):
     """A Kubernetes resource by its name, such as `nvidia.com/mig-1g.10gb`."""
 
     @model_validator(mode="after")
+    def _is_no_processor(self, info: ValidationInfo) -> Self:
+        if self.count and self.kind == "cpu" and info.context != STORED:
+            raise ValueError("a processor is no accelerator: leave it out, and ask for cores with `cpu`")
+        return self
+
+    @model_validator(mode="after")
     def _a_share_is_of_one(self) -> Self:
         if self.share is not None and self.count != 1:
             raise ValueError(f"a share is of one accelerator, not of {self.count}: ask for a whole number, or for one")

@@ -74,6 +74,9 @@ class Template(Spec):
     def _places_and_parameters_agree(self, info: ValidationInfo) -> Self:
         if info.context == STORED:
             return self
+        for key in _keys(self.job):
+            if any(place.group(1) is not None for place in PLACEHOLDER.finditer(key)):
+                raise ValueError(f"the job has a field named {key!r}: a placeholder stands for a value, never for a name")
         used = set(placeholders(self.job))
         for name in sorted(used - set(self.parameters)):
             hint = nearest(name, list(self.parameters)) if self.parameters else "declare it under `parameters`"
@@ -110,6 +113,14 @@ def placeholders(node: Any) -> Iterator[str]:
     elif isinstance(node, dict | list | tuple):
         for item in node.values() if isinstance(node, dict) else node:
             yield from placeholders(item)
+
+
+def _keys(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        yield from (str(key) for key in node)
+    if isinstance(node, dict | list | tuple):
+        for item in node.values() if isinstance(node, dict) else node:
+            yield from _keys(item)
 
 
 def order(version: str) -> tuple[Any, ...]:

@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from packaging.version import Version
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trainyard.common.errors import NotFound, TrainyardError
 from trainyard.common.images.drivers import Driver
@@ -63,7 +64,8 @@ class _Container(BaseModel):
 
 class _Image(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    name: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+    """Without dots: what follows one in the cache is what becomes of an image there (`.building`, `.lock`)."""
     framework: str
     version: str
     accelerators: tuple[str, ...]
@@ -71,6 +73,12 @@ class _Image(BaseModel):
     not_local: str = ""
     local: _Local | None = None
     container: _Container = _Container()
+
+    @field_validator("version")
+    @classmethod
+    def _is_a_version(cls, value: str) -> str:
+        Version(value)  # the matrix compares it; InvalidVersion is a ValueError
+        return value
 
     @model_validator(mode="after")
     def _says_why_it_is_not_local(self) -> Self:
@@ -160,8 +168,8 @@ def _read(image: Path) -> Recipe:
         if document.local and not (image / document.local.lock).exists():
             raise TrainyardError(f"image {image.name} is not locked yet: run `yard images lock {image.name}`")
         lock = (image / document.local.lock).read_text() if document.local else ""
-    except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
-        raise TrainyardError(f"{file} cannot be used: {error}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+        raise TrainyardError(f"image {image.name} cannot be used ({image}): {error}") from error
     if document.name != image.name:
         raise TrainyardError(f"{file} names itself {document.name!r} but lies in {image.name!r}")
     local, container = document.local, document.container

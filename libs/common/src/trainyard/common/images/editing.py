@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import uv
@@ -13,6 +14,7 @@ from trainyard.common.errors import InvalidInput, TrainyardError
 from trainyard.common.images.uv import environment
 
 DIGEST = re.compile(r"^(?P<reference>[^@\s]+)@(?P<digest>sha256:[0-9a-f]{64})$")
+_SECTION = re.compile(r"(?m)^\[container\][^\n]*\n")
 _OPTIONS = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links")
 
 
@@ -48,8 +50,8 @@ def pin(image: Path, pushed: str) -> None:
     file = image / "image.toml"
     text = re.sub(r"(?m)^(reference|digest) = .*\n", "", file.read_text())
     lines = f'reference = "{found["reference"]}"\ndigest = "{found["digest"]}"\n'
-    if "[container]\n" in text:
-        text = text.replace("[container]\n", f"[container]\n{lines}")
-    else:
+    text, found_section = _SECTION.subn(lambda section: f"{section[0]}{lines}", text, count=1)
+    if not found_section:
         text = f"{text.rstrip()}\n\n[container]\n{lines}"
+    tomllib.loads(text)  # a catalogue that cannot be read stops every service that reads it
     file.write_text(text)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def stored(images: Path, recipes: Iterable[Recipe]) -> list[Stored]:
     """Everything in the cache, by name."""
     wanted = {f"{recipe.name}-{cache.key_of(recipe)}" for recipe in recipes}
     folders = (path for path in images.iterdir() if path.is_dir()) if images.is_dir() else ()
-    return sorted((_stored(folder, wanted) for folder in folders), key=lambda item: (item.name, item.key))
+    return sorted((_stored(folder, wanted) for folder in folders), key=lambda item: (item.name, item.key, item.folder))
 
 
 def prune(images: Path, recipes: Iterable[Recipe], *, everything: bool = False) -> tuple[list[Stored], list[Stored]]:
@@ -48,12 +48,19 @@ def prune(images: Path, recipes: Iterable[Recipe], *, everything: bool = False) 
             if not mine or _in_use(item.folder, running):
                 kept.append(item)
                 continue
-            # Out of the way first: nobody finds half of it under its name.
-            dying = item.folder.with_suffix(".deleted")
-            item.folder.rename(dying)
-            shutil.rmtree(dying)
+            _delete(item.folder)
             gone.append(item)
     return gone, kept
+
+
+def _delete(folder: Path) -> None:
+    """Out of the way first: nobody finds half of it under its name. A prune that was killed has left that half."""
+    dying = folder.with_suffix(".deleted")
+    with suppress(FileNotFoundError):
+        shutil.rmtree(dying)
+    with suppress(FileNotFoundError):
+        folder.rename(dying)
+        shutil.rmtree(dying)
 
 
 def bytes_below(folder: Path) -> int:
@@ -71,7 +78,6 @@ def bytes_below(folder: Path) -> int:
 def _stored(folder: Path, wanted: Collection[str]) -> Stored:
     name, _, key = folder.stem.rpartition("-")
     if (folder / "ready.json").exists() and not folder.suffix:
-        name = json.loads((folder / "ready.json").read_text())["name"]
         state = "ready" if folder.name in wanted else "old"
     else:
         with _locked(folder) as mine:

@@ -12,6 +12,7 @@ class State(StrEnum):
     STARTING = "starting"  # the backend is making processes or pods
     RUNNING = "running"  # every rank has been started
     RESTARTING = "restarting"  # an attempt ended, the next one is due
+    SUSPENDING = "suspending"  # a wish to suspend is durable, the processes are being ended
     SUSPENDED = "suspended"  # stopped on request, may come back
     CANCELLING = "cancelling"  # a cancel is durable, the processes are being ended
     SUCCEEDED = "succeeded"

@@ -48,17 +48,25 @@ RULES: dict[str, Rule] = {
     "rejected": Rule(_from(_S.SUBMITTED, _S.RESOLVED), _S.REJECTED),
     "queued": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.QUEUED, (Effect.PLACE,)),
     "starting": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.STARTING, (Effect.WATCH,)),
+    "pending": Rule(_from(_S.STARTING), None),
     "running": Rule(_from(_S.STARTING), _S.RUNNING, (Effect.WATCH,)),
     "progress": Rule(_from(_S.RUNNING), None),
     "restarting": Rule(_from(_S.STARTING, _S.RUNNING), _S.RESTARTING, (Effect.RELEASE, Effect.PLACE)),
+    "suspending": Rule(
+        _from(_S.RESOLVED, _S.QUEUED, _S.STARTING, _S.RUNNING, _S.RESTARTING), _S.SUSPENDING, (Effect.KILL,)
+    ),
     "suspended": Rule(
-        _from(_S.RESOLVED, _S.QUEUED, _S.STARTING, _S.RUNNING, _S.RESTARTING), _S.SUSPENDED, (Effect.RELEASE,)
+        _from(_S.RESOLVED, _S.QUEUED, _S.STARTING, _S.RUNNING, _S.RESTARTING, _S.SUSPENDING),
+        _S.SUSPENDED,
+        (Effect.RELEASE,),
     ),
     "cancelling": Rule(frozenset(ACTIVE - {_S.CANCELLING}), _S.CANCELLING, (Effect.KILL,)),
     "succeeded": Rule(_from(_S.RUNNING), _S.SUCCEEDED, (Effect.RELEASE, Effect.CONVERT)),
     "failed": Rule(frozenset(ACTIVE - {_S.SUBMITTED, _S.CANCELLING}), _S.FAILED, (Effect.RELEASE,)),
     "cancelled": Rule(_from(_S.CANCELLING), _S.CANCELLED, (Effect.RELEASE,)),
-    "lost": Rule(_from(_S.STARTING, _S.RUNNING, _S.RESTARTING, _S.CANCELLING), _S.LOST, (Effect.RELEASE,)),
+    "lost": Rule(
+        _from(_S.STARTING, _S.RUNNING, _S.RESTARTING, _S.SUSPENDING, _S.CANCELLING), _S.LOST, (Effect.RELEASE,)
+    ),
 }
 
 

@@ -42,6 +42,10 @@ class LogWriter:
         if out:
             self._write(b"".join(out))
 
+    def line(self, time: str, stream: str, text: bytes) -> None:
+        """A whole line that was said at a known time (RFC 3339 with nanoseconds)."""
+        self._write(b"".join(_formatted(time.encode(), stream, text)))
+
     def close(self) -> None:
         for stream, rest in self._pending.items():
             self._write(b"".join(_formatted(_now(), stream, rest)))

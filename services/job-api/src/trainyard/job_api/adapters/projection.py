@@ -114,8 +114,8 @@ def _job_update(recorded: Recorded[events.JobEvent]) -> Statement:
         row |= {"state": target.value, "message": getattr(event, "message", None), "reason": _reason(event)}
         if target.terminal:
             row |= {"ended_at": recorded.time, "result": event.dump().decode()}
-    if "attempt" in type(event).model_fields:
-        row["attempt"] = getattr(event, "attempt", 0)
+        if "attempt" in type(event).model_fields:
+            row["attempt"] = getattr(event, "attempt", 0)
     extra = _EXTRA.get(event.kind)
     if extra is not None:
         row |= extra(recorded)
@@ -134,6 +134,7 @@ def _reason(event: events.JobEvent) -> str | None:
 
 _EXTRA: dict[str, Callable[[Recorded[Any]], Row]] = {
     "resolved": lambda recorded: {"resolution": recorded.event.resolution.dump().decode()},
+    "pending": lambda recorded: {"message": recorded.event.message},
     "running": lambda recorded: {"started_at": recorded.time},
     "progress": lambda recorded: {"progress": recorded.event.dump().decode()},
 }

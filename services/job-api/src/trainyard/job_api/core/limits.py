@@ -48,7 +48,8 @@ _ROWS = (
     _Row(
         "accelerators",
         lambda spec: _total(spec, lambda role: role.resources.accelerators.count),
-        lambda path: _is_shape(path) or path[-2:] == ("accelerators", "count"),
+        # However they are written: `accelerators: ${n}`, `{gpu: ${n}}`, `{count: ${n}}`.
+        lambda path: _is_shape(path) or ("accelerators" in path[-2:] and path[-1] not in {"kind", "share", "resource"}),
         lambda number: f"{number:.0f} accelerators",
     ),
     _Row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
@@ -15,6 +15,7 @@ class NoopBackend:
 
     name = "noop"
     instant = True
+    poll = (0.05, 0.25)
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -39,3 +40,6 @@ class NoopBackend:
 
     def forget(self, job: Job) -> None:
         """Nothing was kept."""
+
+    def on_change(self, told: Callable[[str], None]) -> None:
+        """Nothing ever changes."""

@@ -21,7 +21,7 @@ from trainyard.launcher.core.job import Job
 
 log = structlog.get_logger()
 
-SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 3"
+SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 4"
 
 
 class ActiveJobs:
@@ -100,6 +100,8 @@ def _rest(job: Job) -> str:
             "devices": job.devices,
             "started_at": job.started_at,
             "attempt_started_at": job.attempt_started_at,
+            "paused": job.paused,
+            "paused_at": job.paused_at,
             "used": job.used,
             "trace": job.trace,
         }
@@ -118,6 +120,8 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
         devices=tuple(tuple(given) for given in document["devices"]),
         started_at=document["started_at"],
         attempt_started_at=document["attempt_started_at"],
+        paused=document["paused"],
+        paused_at=document["paused_at"],
         used=tuple((str(name), int(count)) for name, count in document["used"]),
         trace=document["trace"],
     )

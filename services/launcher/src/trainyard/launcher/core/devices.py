@@ -57,13 +57,25 @@ class Want:
 
 def wants_of(spec: JobSpec, resolution: Resolution | None) -> tuple[Want, ...]:
     """One for each rank; empty where no rank asks for any."""
-    products = frozenset(resolution.node_labels.values()) if resolution is not None else frozenset[str]()
     wants = tuple(
-        Want(asked.count * place.starts, asked.kind, asked.share or 1.0, asked.resource, products)
+        Want(
+            asked.count * place.starts,
+            asked.kind,
+            asked.share or 1.0,
+            asked.resource,
+            _products(resolution, place.role),
+        )
         for place, role in places(spec)
         for asked in (role.resources.accelerators,)
     )
     return wants if any(want.count for want in wants) else ()
+
+
+def _products(resolution: Resolution | None, role: str) -> frozenset[str]:
+    """What the matrix chose for a role; what stands beside them all is the first role's."""
+    if resolution is None:
+        return frozenset()
+    return frozenset(resolution.roles.get(role, resolution).node_labels.values())
 
 
 class Pool:

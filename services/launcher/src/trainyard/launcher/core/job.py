@@ -31,6 +31,9 @@ class Job:
     """The traceparent of the request that the job began with; every event of its life belongs to that trace."""
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that it was given; empty: none was asked for."""
+    paused: float = 0.0
+    """Seconds for which it was suspended, after it had run."""
+    paused_at: float | None = None
 
     @property
     def job_id(self) -> str:
@@ -47,6 +50,10 @@ class Job:
         if self.head.state is State.RESTARTING:
             return self.head.attempt + 1
         return max(1, self.head.attempt)
+
+    def ran_for(self, now: float) -> float:
+        """Seconds since the first attempt ran, but for those for which it was suspended; 0 before."""
+        return now - self.started_at - self.paused if self.started_at is not None else 0.0
 
     def spent(self, budget: str) -> int:
         return dict(self.used).get(budget, 0)
@@ -70,6 +77,10 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
         changes["devices"] = event.devices
     elif isinstance(event, events.JobRunning):
         changes |= {"started_at": job.started_at or time, "attempt_started_at": time}
+        if job.paused_at is not None:
+            changes |= {"paused": job.paused + time - job.paused_at, "paused_at": None}
+    elif isinstance(event, events.JobSuspended):
+        changes["paused_at"] = time if job.started_at is not None else None
     elif isinstance(event, events.JobRestarting):
         changes["used"] = tuple(sorted(event.used.items()))
     return replace(job, **changes)

@@ -18,6 +18,17 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Pending:
+    """Why a rank does not run yet."""
+
+    reason: EndReason | None
+    """What it would end for if it stayed so; None: it is only a matter of time."""
+    message: str
+    since: float
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class RankSeen:
     rank: int
     phase: Phase
@@ -33,8 +44,14 @@ class RankSeen:
     """We had asked it to end; how it ended says nothing about the job."""
     stopped_for: str = ""
     """What we had asked it for."""
+    taken: bool = False
+    """Somebody else ended it, which may be what another rank's failure brought about: that rank is to blame first."""
     max_rss: int | None = None
     cpu_seconds: float | None = None
+    node: str = ""
+    """Where it is, where the backend has more than one; empty: the backend's own."""
+    pending: Pending | None = None
+    """While it starts."""
 
     @property
     def over(self) -> bool:

@@ -20,6 +20,9 @@ from trainyard.matrix.core.inventory import Inventory
 
 log = structlog.get_logger()
 
+_DRIVER = "nvidia.com/cuda.driver-version.full"
+"""Set by NVIDIA's GPU feature discovery."""
+
 
 class BucketNodes:
     """Implements ports.Nodes."""
@@ -78,8 +81,8 @@ class BucketNodes:
             if after is not None:
                 self._counted[key] = after
             if before is None or after is None or not _alike(before, after):
-                went += _sorts(before) if before is not None else []
-                came += _sorts(after) if after is not None else []
+                went += _sorts(before, self._hardware) if before is not None else []
+                came += _sorts(after, self._hardware) if after is not None else []
         if went or came:
             self._inventory = self._inventory.changed(self._hardware, went=went, came=came)
         ends = (node.expires_at for node in self._counted.values() if node.expires_at is not None)
@@ -99,12 +102,18 @@ def _alike(before: Node, after: Node) -> bool:
     return before.model_copy(update={"expires_at": after.expires_at}) == after
 
 
-def _sorts(node: Node) -> list[inventory.Node]:
-    """One entry for each product on the node."""
+def _sorts(node: Node, known: Hardware) -> list[inventory.Node]:
+    """One entry for each product on the node; one without a product for a resource that no label explains."""
     container = node.backend != "local"
     found = [
         inventory.Node(node.name, group.product, group.count, group.driver, node.machine, container)
         for group in node.accelerators
-        if group.count
+        if group.count > 0
     ]
+    for resource, count in node.resources.items():
+        vendor = known.vendor_of_resource(resource)
+        if vendor is not None and count:
+            product = node.labels.get(vendor.label, "") if vendor.label else ""
+            driver = node.labels.get(_DRIVER) if vendor.stack == "cuda" else None
+            found.append(inventory.Node(node.name, product, int(count), driver, node.machine, container))
     return found or [inventory.Node(node.name, "", 0, None, node.machine, container)]

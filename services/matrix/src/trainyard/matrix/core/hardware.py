@@ -10,6 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+_MAKERS = r"nvidia|tesla|ascend|geforce|hbm\d*e?"
+_FORMS = r"sxm\d*|pcie"
+"""Words in what drivers and nodes call a product that its name here may do without."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class DriverVersion:
@@ -90,12 +94,18 @@ class Hardware:
 
     def find(self, name: str) -> tuple[Product, ...]:
         """Every product that `name` may mean: `A100` both of them, `NVIDIA-A100-SXM4-80GB` that one. Empty: unknown."""
-        plain = _plain(name)
-        if plain in self._named:
-            return self._named[plain]
-        words = re.sub(r"nvidia|tesla|sxm\d*|pcie|ascend|geforce|hbm\d*e?", " ", name.lower())
-        plain = _plain(re.sub(r"(\d+)gb", r"\1g", words))
-        return self._named.get(plain, ())
+        words = name.lower()
+        for noise in (r"(?!)", _MAKERS, _FORMS):
+            words = re.sub(noise, " ", words)
+            found = self._named.get(_plain(re.sub(r"(\d+)gb", r"\1g", words)))
+            if found:
+                return found
+        # `NVIDIA H100 80GB HBM3`: the memory stands beside a name that does without it.
+        memory = re.search(r"(?<![a-z0-9])(\d{1,4})gb?(?![a-z0-9])", words)
+        if memory is None:
+            return ()
+        family = self._named.get(_plain(words[: memory.start()] + words[memory.end() :]), ())
+        return tuple(product for product in family if product.memory == int(memory[1]))
 
     def kinds(self) -> list[str]:
         return sorted({vendor.kind for vendor in self.vendors.values()})

@@ -110,6 +110,12 @@ class Inventory:
 
 def _node_class(sort: Sort, nodes: int, hardware: Hardware) -> NodeClass:
     name, driver, count, machine, called = sort
-    return NodeClass(
-        hardware.products[name], DriverVersion.of(driver) if driver else None, count, machine, nodes, called
-    )
+    return NodeClass(hardware.products[name], _driver(driver), count, machine, nodes, called)
+
+
+def _driver(told: str | None) -> DriverVersion | None:
+    """A node may say anything; what is no version is as good as unknown, and must not cost the other nodes."""
+    try:
+        return DriverVersion.of(told) if told else None
+    except ValueError:
+        return None

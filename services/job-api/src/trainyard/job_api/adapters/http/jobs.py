@@ -58,6 +58,16 @@ def router(gateway: Gateway) -> APIRouter:
         """The same as cancel: the record of a job stays in the log."""
         return reply(*await handlers.cancel(gateway, job_id, request.state.owner))
 
+    @routes.post("/{job_id}/suspend", status_code=202, response_model=JobView)
+    async def suspend(request: Request, job_id: str, message: Annotated[str, Query(max_length=500)] = "") -> Response:
+        """End a job's processes for now, and free what it holds. 202 once that is durable."""
+        return reply(*await handlers.suspend(gateway, job_id, request.state.owner, message))
+
+    @routes.post("/{job_id}/resume", status_code=202, response_model=JobView)
+    async def resume(request: Request, job_id: str, message: Annotated[str, Query(max_length=500)] = "") -> Response:
+        """Put a suspended job back into the queue; it goes on from its checkpoint."""
+        return reply(*await handlers.resume(gateway, job_id, request.state.owner, message))
+
     @routes.post("/{job_id}/retry", status_code=201, response_model=JobView)
     async def retry(request: Request, job_id: str, key: Key = None) -> Response:
         """A new job with the spec of one that has ended."""

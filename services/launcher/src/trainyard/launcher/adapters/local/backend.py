@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ class LocalBackend:
 
     name = "local"
     instant = False
+    poll = (0.05, 0.25)
 
     def __init__(self, state: Path, node: str, devices: Sequence[Device] = ()) -> None:
         self.node = node
@@ -102,6 +103,9 @@ class LocalBackend:
         for known in (self._births, self._vanished):
             for folder in [folder for folder in known if folder.is_relative_to(ended)]:
                 del known[folder]
+
+    def on_change(self, told: Callable[[str], None]) -> None:
+        """Processes tell nobody; they are looked at."""
 
     def outputs(self, job: Job) -> str | None:
         return str(self._folders.output(job))

@@ -19,6 +19,10 @@ log = structlog.get_logger()
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
+Gpus = list[tuple[str, list[Device]]]
+"""In the order of nvidia-smi: the UUID of each GPU, and what of it may be given away (itself, its slices, or nothing)."""
+
+
 def devices(visible: str | None, nvml: Any = pynvml) -> list[Device]:
     """Read once: a GPU that falls off the bus makes its jobs fail, and is gone at the launcher's next start."""
     try:
@@ -36,12 +40,17 @@ def devices(visible: str | None, nvml: Any = pynvml) -> list[Device]:
     return _allowed(found, visible)
 
 
-def _all(nvml: Any) -> Iterator[Device]:
+def _all(nvml: Any) -> Iterator[tuple[str, list[Device]]]:
     driver = str(nvml.nvmlSystemGetDriverVersion())
     for index in range(nvml.nvmlDeviceGetCount()):
-        gpu = nvml.nvmlDeviceGetHandleByIndex(index)
-        slices = list(_slices(nvml, gpu, driver))
-        yield from slices or [_device(nvml, gpu, driver)]
+        try:
+            gpu = nvml.nvmlDeviceGetHandleByIndex(index)
+            slices = list(_slices(nvml, gpu, driver))
+            yield str(nvml.nvmlDeviceGetUUID(gpu)), slices or [_device(nvml, gpu, driver)]
+        except nvml.NVMLError as error:
+            # It keeps its number, so that the others keep theirs.
+            log.warning("an NVIDIA GPU cannot be read; it is not given to jobs", number=index, error=str(error))
+            yield "", []
 
 
 def _slices(nvml: Any, gpu: Any, driver: str) -> Iterator[Device]:
@@ -70,18 +79,23 @@ def _device(nvml: Any, handle: Any, driver: str) -> Device:
     )
 
 
-def _allowed(found: list[Device], visible: str | None) -> list[Device]:
-    """By number, in the order of nvidia-smi, or by (the beginning of) the UUID, as CUDA reads it: an entry that means
-    nothing hides all that follow it."""
+def _allowed(gpus: Gpus, visible: str | None) -> list[Device]:
+    """By number, in the order of nvidia-smi, or by (the beginning of) the UUID of a GPU or slice, as CUDA reads it: an entry
+    that means nothing hides all that follow it. A GPU in MIG mode stands for all of its slices."""
     if visible is None:
-        return found
+        return [device for _, parts in gpus for device in parts]
     chosen: list[Device] = []
     for word in (word.strip() for word in visible.split(",")):
-        if word.isdigit():
-            meant = found[int(word) : int(word) + 1]
-        else:
-            meant = [device for device in found if word and device.id.startswith(word)]
+        meant = _meant(gpus, word)
         if len(meant) != 1:
             break
-        chosen += meant
+        chosen += meant[0]
     return list(dict.fromkeys(chosen))
+
+
+def _meant(gpus: Gpus, word: str) -> list[list[Device]]:
+    if word.isascii() and word.isdigit():
+        return [parts for _, parts in gpus[int(word) : int(word) + 1]]
+    if word.startswith("MIG-"):
+        return [[part] for _, parts in gpus for part in parts if part.id.startswith(word)]
+    return [parts for uuid, parts in gpus if word and uuid.startswith(word)]

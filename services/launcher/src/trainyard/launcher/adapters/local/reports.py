@@ -10,23 +10,19 @@ able to hold the launcher, with which all others would stand still, nor to keep 
 from __future__ import annotations
 
 import errno
-import json
-import math
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from trainyard.launcher.adapters.reported import parse
 from trainyard.launcher.ports import Report
 
-MAX_LINE = 64 * 1024
-MAX_METRICS = 64
 MAX_READ = 2**20  # bytes at once
 MAX_READS = 64  # in one look; the rest comes with the next
-MAX_WHOLE = 2**53  # what JSON readers of every language hold exactly
 _NO_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENXIO})
 
 
@@ -92,46 +88,3 @@ def _opened(file: Path) -> Iterator[BinaryIO | None]:
     else:
         os.close(descriptor)
         yield None
-
-
-def parse(line: bytes, number: int, rank: int) -> Report | None:
-    """User code wrote this: whatever does not fit is dropped, never raised."""
-    try:
-        document = json.loads(line) if len(line) <= MAX_LINE else None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
-        return None
-    metrics = document.get("metrics")
-    usable = {
-        _plain(name): _finite(value)
-        for name, value in (metrics.items() if isinstance(metrics, dict) else ())
-        if value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-    }
-    return Report(
-        number=number,
-        rank=rank,
-        time=_finite(document.get("time")) or 0.0,
-        epoch=_whole(document.get("epoch")),
-        epochs=_whole(document.get("epochs")),
-        step=_whole(document.get("step")),
-        steps=_whole(document.get("steps")),
-        metrics=dict(list(usable.items())[:MAX_METRICS]),
-    )
-
-
-def _plain(name: str) -> str:
-    """JSON can spell half a surrogate pair, which no message can carry."""
-    return name[:64].encode(errors="replace").decode()
-
-
-def _finite(value: Any) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-    except OverflowError:  # an integer of hundreds of digits
-        return None
-
-
-def _whole(value: Any) -> int | None:
-    number = _finite(value)
-    return int(value) if number is not None and abs(number) <= MAX_WHOLE else None

@@ -1,0 +1,1 @@
+"""The verbs of the API on one cluster: create, read, update, patch, delete."""

@@ -1,0 +1,1 @@
+"""Custom kinds: definitions, schemas, rules."""

@@ -1,0 +1,1 @@
+"""The formats of a patch, and who owns which field."""

@@ -1,0 +1,1 @@
+"""Defaults and faults of the built-in kinds."""

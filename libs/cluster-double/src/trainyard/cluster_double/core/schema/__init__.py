@@ -1,0 +1,1 @@
+"""Shapes of kinds, and decoding by them."""

@@ -1,0 +1,1 @@
+"""The API over HTTP, and what tests do to it: faults and a journal."""

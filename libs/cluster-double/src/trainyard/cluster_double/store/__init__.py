@@ -1,0 +1,1 @@
+"""Objects, revisions and events, in memory."""

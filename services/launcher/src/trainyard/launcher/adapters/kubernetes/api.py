@@ -1,0 +1,188 @@
+"""Requests to the API server, as plain documents.
+
+The official client knows how to find and authenticate to a cluster; its thousand model classes are not used, because what
+is sent was built as documents (`core/manifests`) and what comes back is looked at as such. Every fault becomes one of two:
+`Unavailable` (try again: no connection, 429, 5xx) or `Refused` (the API server has said no, with its reason).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.client.exceptions import ApiException
+from kubernetes.aio.client.rest import RESTResponse
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+
+from trainyard.common.errors import InvalidInput, TrainyardError, Unavailable
+from trainyard.launcher.adapters.kubernetes.kinds import Kind, kind_of
+
+FIELD_MANAGER = "trainyard"
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+PATIENCE = 30.0  # seconds for one answer
+LONGEST_DELAY = 60.0  # seconds that a Retry-After is believed
+_TRANSPORT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
+
+Document = dict[str, Any]
+
+
+class Refused(TrainyardError):
+    """The API server's own refusal: its HTTP status, its reason (`AlreadyExists`, `Forbidden` …) and its words."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        self.status = status
+        self.reason = reason
+        super().__init__(message)
+
+
+class Api:
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    @classmethod
+    async def connect(cls, kubeconfig: str | None) -> Self:
+        """With a kubeconfig, or as the pod that this runs in. Raises InvalidInput when neither is to be had."""
+        configuration = Configuration()
+        try:
+            if kubeconfig:
+                await load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+            else:
+                load_incluster_config(client_configuration=configuration)
+        except (ConfigException, OSError) as error:
+            raise InvalidInput.one(f"there is no cluster to reach: {error}", "KUBECONFIG") from error
+        configuration.retries = 0  # what is tried again, and when, is decided above
+        return cls(ApiClient(configuration))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Document | None = None,
+        content: str = "application/json",
+    ) -> Document:
+        """One answer. Raises Refused and Unavailable."""
+        timeout = aiohttp.ClientTimeout(total=PATIENCE)
+        try:
+            response = await self._send(method, path, query, body, content, timeout)
+            text = await response.response.text()
+        except _TRANSPORT as error:
+            raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
+        if response.status >= 400:
+            raise _fault(response, text)
+        try:
+            found: Document = json.loads(text) if text else {}
+        except ValueError as error:
+            raise Unavailable(f"the API server answered with something that is not JSON: {text[:100]!r}") from error
+        return found
+
+    @asynccontextmanager
+    async def stream(self, path: str, query: Mapping[str, str], silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Lines for as long as they come. `silence`: seconds without a byte after which the connection counts as dead,
+        though nobody has closed it. Raises Refused and Unavailable, also from the lines."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=PATIENCE, sock_read=silence)
+        try:
+            response = await self._send("GET", path, query, None, "application/json", timeout)
+            if response.status >= 400:
+                raise _fault(response, await response.response.text())
+        except _TRANSPORT as error:
+            raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
+        try:
+            yield _lines(response)
+        finally:
+            response.response.close()
+
+    async def get(self, kind: Kind, namespace: str | None, name: str) -> Document | None:
+        """None: there is no such object."""
+        try:
+            return await self.call("GET", kind.path(namespace, name))
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def apply(self, manifest: Document) -> Document:
+        """Server-side apply: ours are the fields that we name, whoever wrote the object first."""
+        metadata = manifest["metadata"]
+        path = kind_of(manifest).path(metadata.get("namespace"), metadata["name"])
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self.call("PATCH", path, query, manifest, APPLY)
+
+    async def create(self, manifest: Document) -> Document:
+        """Only where there is none: Refused with `AlreadyExists` otherwise."""
+        path = kind_of(manifest).path(manifest["metadata"].get("namespace"))
+        return await self.call("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
+
+    async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str, *, orphan: bool = False) -> None:
+        """This very object, and with it what it owns. That it is gone already is what was wanted."""
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": "Orphan" if orphan else "Background",
+            "preconditions": {"uid": uid},
+        }
+        try:
+            await self.call("DELETE", kind.path(namespace, name), None, options)
+        except Refused as error:
+            if error.status not in {404, 409}:  # gone, or another one has its name by now
+                raise
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        body: Document | None,
+        content: str,
+        timeout: aiohttp.ClientTimeout,
+    ) -> RESTResponse:
+        try:
+            request = await self._client.param_serialize(
+                method,
+                path,
+                query_params=list((query or {}).items()),
+                header_params={"Content-Type": content, "Accept": "application/json"},
+                body=body,
+                auth_settings=["BearerToken"],
+            )
+            return await self._client.call_api(*request, _request_timeout=timeout)
+        except ApiException as error:
+            raise Unavailable(f"the API server cannot be asked: {error.reason}") from error
+
+
+async def _lines(response: RESTResponse) -> AsyncIterator[bytes]:
+    try:
+        while line := await response.response.content.readline():
+            yield line
+    except _TRANSPORT as error:
+        raise Unavailable(f"the connection to the API server is gone: {error or type(error).__name__}") from error
+    except ValueError as error:  # a line beyond the reader's buffer
+        raise Unavailable(f"the API server sent a line that is too long: {error}") from error
+
+
+def _fault(response: RESTResponse, text: str) -> TrainyardError:
+    try:
+        status = json.loads(text)
+    except ValueError:
+        status = {}
+    status = status if isinstance(status, dict) else {}
+    message = str(status.get("message") or text[:200] or response.reason)
+    if response.status == 429 or response.status >= 500:
+        return Unavailable(f"the API server is busy ({response.status}): {message}", _delay(response))
+    return Refused(response.status, str(status.get("reason") or ""), message)
+
+
+def _delay(response: RESTResponse) -> float:
+    try:
+        return min(LONGEST_DELAY, max(0.0, float(response.response.headers.get("Retry-After", "1"))))
+    except ValueError:
+        return 1.0

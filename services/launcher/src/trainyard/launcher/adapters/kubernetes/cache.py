@@ -1,0 +1,146 @@
+"""What the cluster has of our jobs, by attempt: pods, what makes them, and roots. Kept true by informers.
+
+Also remembered: the last that was seen of pods that are no more. How they ended is told by nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from trainyard.common.clock import Clock
+from trainyard.common.errors import Unavailable
+from trainyard.launcher.adapters.kubernetes import kinds
+from trainyard.launcher.adapters.kubernetes.api import Api
+from trainyard.launcher.adapters.kubernetes.kinds import Kind
+from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
+from trainyard.launcher.core.cluster import labels
+from trainyard.launcher.core.cluster.makers import Maker, Root, read_maker, read_root
+from trainyard.launcher.core.cluster.pods import Pod, read
+from trainyard.launcher.core.cluster.seeing import Attempt, Replica, newest
+from trainyard.launcher.core.observation import Pending
+
+BLIND = 20.0  # seconds of a fault after which what is known is too old to decide from
+
+Key = tuple[str, int]
+"""Job id and attempt."""
+
+
+class ClusterCache:
+    def __init__(self, api: Api, clock: Clock, namespace: str | None, makers: Sequence[Kind]) -> None:
+        """`namespace`: None for all of them; `makers`: the kinds that the cluster has."""
+        self._clock = clock
+        self.changed: Callable[[str], None] = lambda job_id: None
+        """Hears the id of a job of which there is something new."""
+        self._pods: dict[Key, dict[str, Pod]] = {}
+        self._lost: dict[Key, dict[Replica, Pod]] = {}
+        self._makers: dict[Key, dict[str, Maker]] = {}
+        self._unmade: set[Key] = set()
+        """Attempts of which somebody has deleted what makes the pods."""
+        self._roots: dict[Key, Root] = {}
+        self.waits: dict[Key, Pending] = {}
+        """Why nothing could be made so far (a quota), as the one who tried was told."""
+        self.on_pod: Callable[[Pod, bool], None] = lambda pod, gone: None
+        """Hears of every pod; `gone`: it is no more."""
+        at = Scope(namespace, labels.SELECTOR)
+        self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = [
+            Informer(api, kinds.POD, at, clock, read, self._on_pod),
+            Informer(api, kinds.CONFIG_MAP, at, clock, read_root, self._on_root),
+        ]
+        for kind in makers:
+            maker = partial(read_maker, kind.group_version, kind.name)
+            self._informers.append(Informer(api, kind, at, clock, maker, self._on_maker))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers:
+                group.create_task(informer.run())
+
+    def fault(self) -> str | None:
+        """Why nothing can be decided at this moment; None: what is here is what there is."""
+        for informer in self._informers:
+            if not informer.synced:
+                return informer.fault or "the cluster is still being read"
+            if informer.blind_for > BLIND:
+                return informer.fault or "the cluster does not answer"
+        return None
+
+    def root(self, job_id: str, attempt: int) -> Root | None:
+        return self._roots.get((job_id, attempt))
+
+    def roots(self) -> Iterable[Root]:
+        return self._roots.values()
+
+    def makers(self, job_id: str, attempt: int) -> list[Maker]:
+        return list(self._makers.get((job_id, attempt), {}).values())
+
+    def pods(self, job_id: str, attempt: int) -> list[Pod]:
+        return list(self._pods.get((job_id, attempt), {}).values())
+
+    def attempt(self, job_id: str, attempt: int) -> Attempt | None:
+        """None: it was never begun, or everything of it is gone. Raises Unavailable while the cluster cannot be seen."""
+        fault = self.fault()
+        if fault is not None:
+            raise Unavailable(fault)
+        key = (job_id, attempt)
+        root, makers = self._roots.get(key), self.makers(*key)
+        if root is None:
+            return None
+        return Attempt(
+            pods=newest(self.pods(*key)),
+            lost=self._lost.get(key, {}),
+            stopped=root.stopped,
+            expected=key not in self._unmade and not any(maker.failed or maker.deleting for maker in makers),
+            waits=self.waits.get(key) or next((maker.waits for maker in makers if maker.waits is not None), None),
+        )
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        self._lost.pop((job_id, attempt), None)
+        self._unmade.discard((job_id, attempt))
+        self.waits.pop((job_id, attempt), None)
+
+    def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
+        pod = after or before
+        if pod is None or not pod.job_id:
+            return
+        key = (pod.job_id, pod.attempt)
+        if after is None:
+            self._pods.get(key, {}).pop(pod.uid, None)
+            if not self._pods.get(key):
+                self._pods.pop(key, None)
+            if key in self._roots:  # otherwise everything of the attempt is being cleared away
+                self._lost.setdefault(key, {})[pod.role, pod.index] = pod
+        else:
+            if before is not None and before.uid != after.uid:  # another one under the same name
+                self._on_pod(before, None)
+            self._pods.setdefault(key, {})[after.uid] = after
+        self.on_pod(pod, after is None)
+        self.changed(pod.job_id)
+
+    def _on_root(self, before: Root | None, after: Root | None) -> None:
+        root = after or before
+        if root is None or not root.job_id:
+            return
+        if after is None:
+            self._roots.pop((root.job_id, root.attempt), None)
+            self.forget(root.job_id, root.attempt)
+        else:
+            self._roots[root.job_id, root.attempt] = after
+        self.changed(root.job_id)
+
+    def _on_maker(self, before: Maker | None, after: Maker | None) -> None:
+        maker = after or before
+        if maker is None or not maker.job_id:
+            return
+        key = (maker.job_id, maker.attempt)
+        known = self._makers.setdefault(key, {})
+        if before is not None:
+            known.pop(before.uid, None)
+        if after is not None:
+            known[after.uid] = after
+        elif key in self._roots:
+            self._unmade.add(key)
+        if not known:
+            del self._makers[key]
+        self.changed(maker.job_id)

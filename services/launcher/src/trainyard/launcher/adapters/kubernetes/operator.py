@@ -1,0 +1,170 @@
+"""The operator: `kubectl apply` of a TrainingJob submits a job like any other, and its status shows what becomes of it.
+
+It asks the gateway as every client does, with the resource's UID as idempotency key: however often it is killed between
+asking and writing down the answer, there is one job. Deleting the resource cancels the job; a finalizer sees to that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from trainyard.common.bus.port import Bus
+from trainyard.common.clock import Clock, rfc3339
+from trainyard.common.contract.commands import CancelJob, SubmitJob
+from trainyard.common.errors import InvalidInput, StaleSequence, Unavailable
+from trainyard.common.lifecycle.transitions import fold
+from trainyard.launcher.adapters.kubernetes import kinds
+from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
+from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
+from trainyard.launcher.core.cluster import resource as resources
+from trainyard.launcher.core.cluster.resource import Resource
+
+log = structlog.get_logger()
+
+RESYNC = 10.0  # seconds after which every resource whose job has not ended is looked at in any case: its progress
+QUIET = 1.0  # seconds between two looks at a job that is being cancelled
+AGAIN = (1.0, 2.0, 5.0, 15.0)  # seconds after a fault
+
+Key = tuple[str, str]
+
+
+class Operator:
+    def __init__(self, api: Api, bus: Bus, clock: Clock, owns: Callable[[str], bool]) -> None:
+        self._api = api
+        self._bus = bus
+        self._clock = clock
+        self._owns = owns
+        self._resources = Informer[Resource](api, kinds.TRAINING_JOB, Scope(), clock, resources.read, self._changed)
+        self._keys: dict[str, Key] = {}
+        """Job → its resource."""
+        self._due: dict[Key, float] = {}
+        """Resource → when to look at it (monotonic seconds)."""
+        self._faults: dict[Key, int] = {}
+        self._woken = asyncio.Event()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._resources.run())
+            group.create_task(self._work())
+            group.create_task(self._resync())
+
+    def _changed(self, before: Resource | None, after: Resource | None) -> None:
+        if after is None:
+            if before is not None:
+                self._keys.pop(before.job_id or "", None)
+            return
+        if after.job_id:
+            self._keys[after.job_id] = (after.namespace, after.name)
+        self._ask((after.namespace, after.name))
+
+    def _ask(self, key: Key, after: float = 0.0) -> None:
+        due = self._clock.monotonic() + after
+        self._due[key] = min(due, self._due.get(key, due))
+        self._woken.set()
+
+    def moved(self, job_id: str) -> None:
+        """The log has moved a job."""
+        key = self._keys.get(job_id)
+        if key is not None:
+            self._ask(key)
+
+    async def _resync(self) -> None:
+        while True:
+            await asyncio.sleep(RESYNC)
+            for found in list(self._resources.all()):
+                if not found.status.get("endedAt") and not found.rejected:
+                    self._ask((found.namespace, found.name))
+
+    async def _work(self) -> None:
+        while True:
+            now = self._clock.monotonic()
+            for key in [key for key, due in self._due.items() if due <= now]:
+                del self._due[key]
+                await self._look(key)
+            self._woken.clear()
+            soonest = min(self._due.values(), default=None)
+            wait = RESYNC if soonest is None else max(0.0, soonest - self._clock.monotonic())
+            try:
+                async with asyncio.timeout(wait):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def _look(self, key: Key) -> None:
+        found = self._resources.get(*key)
+        if found is None or not self._owns(found.uid):
+            return
+        try:
+            await self._reconcile(found)
+            self._faults.pop(key, None)
+        except (Unavailable, Refused, StaleSequence) as error:
+            if isinstance(error, Refused) and error.status in {404, 409}:
+                return  # it has changed meanwhile: the watch brings it again
+            log.warning("a TrainingJob has to wait", name=found.name, namespace=found.namespace, error=str(error))
+            self._later(key)
+        except Exception as error:  # one resource's trouble is not the launcher's
+            log.error("a TrainingJob cannot be handled; trying again", name=found.name, exc_info=error)
+            self._later(key)
+
+    def _later(self, key: Key) -> None:
+        faults = self._faults[key] = self._faults.get(key, 0) + 1
+        self._ask(key, AGAIN[min(faults, len(AGAIN)) - 1])
+
+    async def _reconcile(self, found: Resource) -> None:
+        """One step; what it writes comes back through the watch and leads to the next."""
+        if found.deleting:
+            await self._let_go(found)
+        elif found.rejected:
+            return
+        elif resources.FINALIZER not in found.finalizers:
+            await self._finalizers(found, [*found.finalizers, resources.FINALIZER])
+        elif found.job_id is None:
+            await self._submit(found)
+        else:
+            told = await self._bus.latest("job", found.job_id)
+            await self._write(found, resources.status(found, told, self._now()))
+
+    async def _submit(self, found: Resource) -> None:
+        try:
+            command = SubmitJob(spec=resources.job_file(found), idempotency_key=found.uid, owner=resources.owner(found))
+        except InvalidInput as error:
+            await self._write(found, resources.refused(found, str(error), self._now()))
+            return
+        answer = await self._bus.request(command, timeout=30.0)
+        if answer.status < 300:
+            await self._write(found, {"jobId": answer.body["job_id"], "state": answer.body["state"]})
+        elif answer.status in {429, 503} or answer.status >= 500:
+            raise Unavailable(f"the gateway answers {answer.status}: {answer.body.get('detail')}")
+        else:
+            await self._write(found, resources.refused(found, str(answer.body.get("detail")), self._now()))
+
+    async def _let_go(self, found: Resource) -> None:
+        if resources.FINALIZER not in found.finalizers:
+            return
+        if found.job_id is not None:
+            told = await self._bus.latest("job", found.job_id)
+            head = fold(found.job_id, ((item.seq, item.event) for item in told))
+            if told and not head.terminal:
+                if head.state is None or head.state.value != "cancelling":
+                    await self._bus.request(CancelJob(job_id=found.job_id, message="its TrainingJob was deleted"))
+                self._ask((found.namespace, found.name), QUIET)
+                return
+        await self._finalizers(found, [name for name in found.finalizers if name != resources.FINALIZER])
+
+    async def _finalizers(self, found: Resource, names: list[str]) -> None:
+        path = kinds.TRAINING_JOB.path(found.namespace, found.name)
+        body = {"metadata": {"finalizers": names, "resourceVersion": found.version, "uid": found.uid}}
+        await self._api.call("PATCH", path, None, body, MERGE)
+
+    async def _write(self, found: Resource, status: Document) -> None:
+        if all(found.status.get(name) == value for name, value in status.items()):
+            return
+        path = kinds.TRAINING_JOB.path(found.namespace, found.name, "status")
+        body = {"metadata": {"uid": found.uid}, "status": status}
+        await self._api.call("PATCH", path, None, body, MERGE)
+
+    def _now(self) -> str:
+        return f"{rfc3339(self._clock.now())[:19]}Z"

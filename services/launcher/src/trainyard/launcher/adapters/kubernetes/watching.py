@@ -1,0 +1,191 @@
+"""What the API server has of one kind, kept here and kept true: list, watch from there, and list again.
+
+A watch ends for many reasons and lies for some. An in-stream ERROR (410: the history is gone) and every fault lead to a
+new list, whose difference to what was known is told like events. A connection that died without being closed is noticed by
+its silence, and every `RELIST` the list is compared in any case. While the API server cannot be reached, what is known
+stays, marked as old: unreachable is not gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from trainyard.common.clock import Clock
+from trainyard.common.errors import Unavailable
+from trainyard.launcher.adapters.kubernetes.api import Api, Document, Refused
+from trainyard.launcher.adapters.kubernetes.kinds import Kind
+
+log = structlog.get_logger()
+
+PAGE = 500
+WATCH = (50, 70)  # seconds that one watch lasts
+SILENCE = 10.0  # seconds beyond those after which a watch counts as dead
+RELIST = 600.0  # seconds
+BACKOFF = (0.2, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds before try 1, 2, …
+
+T = TypeVar("T")
+Told = Callable[[T | None, T | None], None]
+"""Before and after; None where it was not, or is no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    namespace: str | None = None
+    """None: all of them."""
+    selector: str = ""
+    """Of labels; empty: every object."""
+
+
+def _nobody(before: object, after: object) -> None:
+    del before, after
+
+
+class Gone(Exception):
+    """The history from which the watch was to go on is no longer there."""
+
+
+class Informer(Generic[T]):
+    def __init__(
+        self, api: Api, kind: Kind, scope: Scope, clock: Clock, read: Callable[[Document], T], told: Told[T] = _nobody
+    ) -> None:
+        """`read`: what of an object is worth keeping; `told` hears of every change, after it can be seen here."""
+        self._api = api
+        self._kind = kind
+        self._path = kind.path(scope.namespace)
+        self._query = {"labelSelector": scope.selector} if scope.selector else {}
+        self._read = read
+        self._told = told
+        self._clock = clock
+        self._objects: dict[tuple[str, str], T] = {}
+        self._version: str | None = None
+        """How far the watch has come; None: list first."""
+        self._faults = 0
+        self.listed_at: float | None = None
+        """Monotonic seconds of the last whole list; None: nothing is known yet."""
+        self.fault: str | None = None
+        """Why what is known may be old; None: it is being watched."""
+        self._blind_since: float | None = None
+
+    @property
+    def blind_for(self) -> float:
+        """Seconds for which nothing could be seen."""
+        return self._clock.monotonic() - self._blind_since if self._blind_since is not None else 0.0
+
+    @property
+    def synced(self) -> bool:
+        return self.listed_at is not None
+
+    def get(self, namespace: str, name: str) -> T | None:
+        return self._objects.get((namespace, name))
+
+    def all(self) -> Iterable[T]:
+        return self._objects.values()
+
+    async def run(self) -> None:
+        """For ever."""
+        while True:
+            try:
+                if self._version is None or self._clock.monotonic() - (self.listed_at or 0.0) > RELIST:
+                    self._version = await self._list()
+                await self._watch()
+            except Gone:
+                log.info("the history of a watch has expired; listing again", kind=self._kind.name)
+                self._version = None
+                await asyncio.sleep(BACKOFF[0])
+            except Unavailable as error:  # what came until now counts: the watch goes on from there
+                await self._after(str(error), error.delay)
+            except Refused as error:
+                self._version = None
+                await self._after(f"{error} ({error.status} {error.reason})", 0.0)
+
+    def _well(self) -> None:
+        self._faults, self.fault, self._blind_since = 0, None, None
+
+    async def _after(self, fault: str, at_least: float) -> None:
+        delay = max(at_least, BACKOFF[min(self._faults, len(BACKOFF) - 1)])
+        self._faults += 1
+        self.fault = fault
+        if self._blind_since is None:
+            self._blind_since = self._clock.monotonic()
+        log.warning("cannot watch; trying again", kind=self._kind.name, fault=fault, delay=delay)
+        await asyncio.sleep(delay * random.uniform(0.8, 1.2))  # noqa: S311 - spreads tries, keeps nothing secret
+
+    async def _list(self) -> str:
+        """Everything, page by page; gives the version to watch from."""
+        found: dict[tuple[str, str], T] = {}
+        query = {**self._query, "limit": str(PAGE)}
+        while True:
+            try:
+                page = await self._api.call("GET", self._path, query)
+            except Refused as error:
+                if error.status == 410 and "continue" in query:
+                    raise Gone from error
+                raise
+            for item in page["items"]:
+                found[_key(item)] = self._read(item)
+            more = page["metadata"].get("continue")
+            if not more:
+                break
+            query["continue"] = more
+        before, self._objects = self._objects, found
+        self.listed_at = self._clock.monotonic()
+        for key in before.keys() - found.keys():
+            self._told(before[key], None)
+        for key, item in found.items():
+            if before.get(key) != item:
+                self._told(before.get(key), item)
+        return str(page["metadata"]["resourceVersion"])
+
+    async def _watch(self) -> None:
+        seconds = random.randint(*WATCH)  # noqa: S311 - spreads reconnects, keeps nothing secret
+        query = {
+            **self._query,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version or "",
+            "timeoutSeconds": str(seconds),
+        }
+        try:
+            async with self._api.stream(self._path, query, seconds + SILENCE) as lines:
+                self._well()
+                async for line in lines:
+                    self._version = self._take(line)
+        except Refused as error:
+            if error.status == 410:
+                raise Gone from error
+            raise
+
+    def _take(self, line: bytes) -> str:
+        """One event; gives the version that it brings. Raises Gone and Unavailable."""
+        try:
+            event = json.loads(line)
+            kind, item = event["type"], event["object"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise Unavailable(f"the API server sent half a line: {line[:100]!r}") from error
+        if kind == "ERROR":
+            if item.get("code") == 410:
+                raise Gone
+            raise Unavailable(f"the API server ended the watch: {item.get('message')}")
+        version = str(item["metadata"]["resourceVersion"])
+        if kind == "BOOKMARK":
+            return version
+        key = _key(item)
+        before = self._objects.get(key)
+        if kind == "DELETED":
+            self._objects.pop(key, None)
+            self._told(before or self._read(item), None)
+        else:
+            after = self._objects[key] = self._read(item)
+            self._told(before, after)
+        return version
+
+
+def _key(item: Any) -> tuple[str, str]:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

@@ -1,0 +1,61 @@
+"""The parts of a launcher over a cluster, put together."""
+
+from __future__ import annotations
+
+from trainyard.common.bus.port import Bus
+from trainyard.common.clock import Clock
+from trainyard.common.contract.inventory import BUCKET
+from trainyard.common.logs.reader import LogStore
+from trainyard.launcher.adapters.kubernetes import discovery, kinds
+from trainyard.launcher.adapters.kubernetes.api import Api
+from trainyard.launcher.adapters.kubernetes.backend import KubernetesBackend
+from trainyard.launcher.adapters.kubernetes.cache import ClusterCache
+from trainyard.launcher.adapters.kubernetes.images import ContainerImages
+from trainyard.launcher.adapters.kubernetes.logs import PodLogs
+from trainyard.launcher.adapters.kubernetes.members import Members
+from trainyard.launcher.adapters.kubernetes.nodes import ClusterNodes
+from trainyard.launcher.adapters.kubernetes.operator import Operator
+from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
+from trainyard.launcher.adapters.worker_files import worker_files
+from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.manifests import Cluster
+from trainyard.launcher.core.manifests.worker import package
+from trainyard.launcher.parts import Parts, Progress
+from trainyard.launcher.settings import Settings
+
+EVERYTHING = Need(float("inf"), 2**62, ranks=2**31)
+"""A cluster has queues of its own: here everybody is admitted at once."""
+
+
+async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) -> Parts:
+    """Raises InvalidInput without a cluster to reach, Unavailable when it does not answer."""
+    api = await Api.connect(settings.kubeconfig)
+    installed = await discovery.groups(api)
+    cache = ClusterCache(api, clock, None, discovery.makers(installed))
+    logs = PodLogs(api, settings.state / "logs")
+    cache.on_pod = logs.hear
+    members = Members(api, clock, settings.namespace, settings.member)
+    nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
+    sweeper = Sweeper(api, cache, logs, clock, members.owns, progress.attempt)
+    packed = package(worker_files())
+    cluster = Cluster(
+        namespace=settings.namespace,
+        offers=discovery.offers(installed),
+        output_claim=settings.output_claim,
+        worker=packed.name,
+    )
+    made = Parts(
+        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed),
+        ContainerImages(),
+        Admission(EVERYTHING),
+        lambda _: Need(0, 0),
+        members,
+        work=[cache.run, members.run, nodes.run, lambda: sweeper.run(progress.caught_up)],
+        leave=[members.leave],
+        close=[logs.close, api.close],
+    )
+    if kinds.TRAINING_JOB.group_version in installed:
+        operator = Operator(api, bus, clock, members.owns)
+        made.work.append(operator.run)
+        made.moved = operator.moved
+    return made

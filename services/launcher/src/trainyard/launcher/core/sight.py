@@ -1,0 +1,55 @@
+"""What a decision is made from, and what it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from trainyard.common.contract import events
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.observation import RankSeen
+
+Tail = Callable[[int], Sequence[str]]
+"""Rank → its last log lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    event: events.JobEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Make the ranks that are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do until something changes."""
+
+
+Decision = Append | Start | Stop | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Everything that a decision is made from."""
+
+    job: Job
+    ranks: Sequence[RankSeen]
+    now: float
+    """Unix seconds."""
+    last_progress: float | None
+    backend: str
+    node: str
+    outputs: str | None
+    tail: Tail
+    devices: tuple[tuple[str, ...], ...] = ()
+    """Rank → accelerators that admission gave it."""
+    told: str = ""
+    """Why it does not run yet, as the log was told last."""

@@ -1,0 +1,39 @@
+"""What a launcher is put together from, and what differs between a machine and a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.ports import Backend, Images, Share
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(slots=True)
+class Parts:
+    backend: Backend
+    images: Images
+    admission: Admission
+    need: Callable[[Job], Need]
+    """What admission counts for a job."""
+    share: Share | None = None
+    work: list[Work] = field(default_factory=list)
+    """What runs beside the reconciler."""
+    moved: Callable[[str], None] = lambda job_id: None
+    """Hears the id of every job that the log has moved."""
+    leave: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """What others are told at an orderly end."""
+    close: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the launcher knows of the log, for those who clear away."""
+
+    caught_up: Callable[[], bool]
+    attempt: Callable[[str], int | None]
+    """The attempt of a job that counts; None: it has ended."""

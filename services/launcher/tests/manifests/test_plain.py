@@ -1,0 +1,57 @@
+"""Commands that run without the runner, since their image may have no Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from trainyard.launcher.core.job import Job
+from trainyard.launcher.core.manifests import Cluster, Offers, build
+from trainyard.launcher.core.manifests.plain import fits
+
+Make = Callable[..., Job]
+HOST = {"host_network": True, "security": "privileged"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"command": ["/bin/solver"]}, True),
+        ({"command": ["/bin/solver"], "replicas": 3}, True),
+        ({"command": ["python", "x.py"]}, False),
+        ({"command": ["/usr/bin/python3", "x.py"]}, False),
+        ({"command": ["/bin/solver"], "processes": 2}, False),
+        ({"command": ["/bin/solver"], "framework": "pytorch"}, False),
+        ({"roles": {"a": {}, "b": {}}}, False),
+        ({"replicas": 2, "kubernetes": HOST}, False),
+        ({"replicas": 1, "kubernetes": HOST}, True),
+    ],
+)
+def test_which(resolved: Make, changes: dict[str, Any], expected: bool) -> None:
+    assert fits(resolved(**changes)) is expected
+
+
+@pytest.mark.parametrize(
+    ("offers", "annotation"),
+    [(Offers(), "batch.kubernetes.io/job-completion-index"), (Offers(volcano=True), "volcano.sh/task-index")],
+)
+def test_the_rank_is_the_index_that_the_controller_gives(resolved: Make, offers: Offers, annotation: str) -> None:
+    job = resolved(command=["/bin/solver", "$(HOME)"], replicas=3, env={"PRICE": "$5"})
+    made = build(job, Cluster(offers=offers))
+    spec = made.rest[1]["spec"]
+    template = spec["tasks"][0]["template"] if offers.volcano else spec["template"]
+    container = template["spec"]["containers"][0]
+    rank, *_, endpoint = container["env"]
+    assert container["command"] == ["/bin/solver", "$$(HOME)"]
+    assert rank["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.annotations['{annotation}']"
+    root = made.root["metadata"]["name"]
+    assert endpoint["value"] == f"{root}-worker-$(TRAINYARD_RANK).{root}.default.svc.cluster.local:29501"
+    env = {item["name"]: item.get("value") for item in container["env"]}
+    assert env["TRAINYARD_WORLD_SIZE"] == "3"
+    assert env["PRICE"] == "$$5"
+    assert not {"TRAINYARD_PLAN", "TRAINYARD_REPORT", "PYTHONPATH"} & set(env)
+    mounted = {item["mountPath"]: item.get("subPath") for item in container["volumeMounts"]}
+    assert mounted[env["TRAINYARD_OUTPUT"]] == f"{job.job_id}/output"
+    assert container["workingDir"] == env["TRAINYARD_OUTPUT"]
