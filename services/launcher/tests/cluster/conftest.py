@@ -50,7 +50,8 @@ class ClusterWorld:
             cpu=1.0,
             memory=2**30,
             backend="kubernetes",
-            kubeconfig=str(self.kubeconfig),
+            # With the rights that it ships with, where a test run brings a kubeconfig of them.
+            kubeconfig=os.environ.get("TRAINYARD_TEST_LAUNCHER_KUBECONFIG", str(self.kubeconfig)),
             namespace=NAMESPACE,
             member=member,
         )

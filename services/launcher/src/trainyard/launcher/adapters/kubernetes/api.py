@@ -20,9 +20,12 @@ from kubernetes.aio.client.rest import RESTResponse
 from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 from trainyard.common.errors import InvalidInput, TrainyardError, Unavailable
+from trainyard.common.version import VERSION
 from trainyard.launcher.adapters.kubernetes.kinds import Kind, kind_of
 
 FIELD_MANAGER = "trainyard"
+USER_AGENT = f"trainyard-launcher/{VERSION}"
+"""What the API server's audit log shows."""
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 PATIENCE = 30.0  # seconds for one answer
@@ -57,7 +60,9 @@ class Api:
         except (ConfigException, OSError) as error:
             raise InvalidInput.one(f"there is no cluster to reach: {error}", "KUBECONFIG") from error
         configuration.retries = 0  # what is tried again, and when, is decided above
-        return cls(ApiClient(configuration))
+        client = ApiClient(configuration)
+        client.user_agent = USER_AGENT
+        return cls(client)
 
     async def close(self) -> None:
         await self._client.close()
