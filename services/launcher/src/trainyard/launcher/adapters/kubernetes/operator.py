@@ -102,7 +102,8 @@ class Operator:
             self._faults.pop(key, None)
         except (Unavailable, Refused, StaleSequence) as error:
             if isinstance(error, Refused) and error.status in {404, 409}:
-                return  # it has changed meanwhile: the watch brings it again
+                self._ask(key, AGAIN[0])  # it has changed meanwhile, which the watch has not brought yet
+                return
             log.warning("a TrainingJob has to wait", name=found.name, namespace=found.namespace, error=str(error))
             self._later(key)
         except Exception as error:  # one resource's trouble is not the launcher's
