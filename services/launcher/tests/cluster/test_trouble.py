@@ -139,6 +139,15 @@ async def test_24_and_4_logs_are_kept_once_and_whole(cluster: Any, faults: Any) 
     await eventually(lambda: store.last_lines(job, 1, 0, 99) == expected)
 
 
+async def test_34_a_log_that_cannot_be_had_is_not_asked_for_all_the_time(cluster: Any, faults: Any) -> None:
+    faults.answer(503, 10_000, matching="/log\\?")
+    cluster.kubelet.plan(run(0.2))
+    await cluster.until(await cluster.submit(), "succeeded")
+    before = len(cluster.double.journal.matching("/log\\?"))
+    await asyncio.sleep(2.0)
+    assert len(cluster.double.journal.matching("/log\\?")) - before <= 5
+
+
 async def test_17_and_33_what_has_ended_is_cleared_away_by_its_own_name(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

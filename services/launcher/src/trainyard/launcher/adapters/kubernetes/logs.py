@@ -106,7 +106,8 @@ class PodLogs:
                     except Unavailable as error:
                         log.info("a log is taken up again", pod=pod.name, fault=str(error))
                     tries = 0 if cursor.count > before else tries + 1
-                    await self._pause(pod, BACKOFF[min(tries, len(BACKOFF) - 1)])
+                    delay = BACKOFF[min(tries, len(BACKOFF) - 1)]
+                    await (asyncio.sleep(delay) if ended else self._until_over(pod, delay))
         except OSError as error:
             log.error("a log cannot be stored", pod=pod.name, error=str(error))
         finally:
@@ -116,7 +117,7 @@ class PodLogs:
             self._tasks.pop(pod.uid, None)
             self._over.pop(pod.uid, None)
 
-    async def _pause(self, pod: Pod, seconds: float) -> None:
+    async def _until_over(self, pod: Pod, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._over[pod.uid].wait()
