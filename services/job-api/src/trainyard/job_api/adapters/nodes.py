@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import structlog
-from pydantic import ValidationError
-
+from trainyard.common.bus.documents import document
 from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.contract.inventory import Node
-
-log = structlog.get_logger()
 
 
 class BucketNodes:
@@ -18,13 +14,6 @@ class BucketNodes:
         self._bucket = bucket
 
     async def all(self, now: float) -> list[Node]:
-        found = []
-        for entry in await self._bucket.entries():
-            try:
-                node = Node.parse(entry.value)
-            except ValidationError as error:
-                log.warning("a node cannot be read", key=entry.key, error=str(error))
-                continue
-            if not node.expired(now):
-                found.append(node)
-        return sorted(found, key=lambda node: (node.backend, node.name))
+        told = [document(entry, Node) for entry in await self._bucket.entries()]
+        known = [node for node in told if node is not None and not node.expired(now)]
+        return sorted(known, key=lambda node: (node.backend, node.name))

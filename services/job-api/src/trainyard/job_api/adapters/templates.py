@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import structlog
-from pydantic import ValidationError
-
+from trainyard.common.bus.documents import document
 from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.contract import jobfile
 from trainyard.common.contract.explain import validate
 from trainyard.common.contract.templates import StoredTemplate, Template
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence, TrainyardError
-
-log = structlog.get_logger()
 
 BUCKET = "trainyard-templates"
 
@@ -46,13 +42,8 @@ class BucketTemplates:
         self._built_in = built_in
 
     async def all(self) -> list[StoredTemplate]:
-        found = list(self._built_in)
-        for entry in await self._bucket.entries():
-            try:
-                found.append(StoredTemplate.parse(entry.value))
-            except ValidationError as error:
-                log.warning("template cannot be read", key=entry.key, error=str(error))
-        return found
+        stored = [document(entry, StoredTemplate) for entry in await self._bucket.entries()]
+        return [*self._built_in, *(template for template in stored if template is not None)]
 
     async def add(self, template: StoredTemplate) -> None:
         key = _key(template.template.name, template.template.version)

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import structlog
-from pydantic import ValidationError
-
+from trainyard.common.bus.documents import document
 from trainyard.common.bus.keyvalue import Changes, Entry, KeyValue
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import Node
 from trainyard.matrix.core import inventory
 from trainyard.matrix.core.hardware import Hardware
 from trainyard.matrix.core.inventory import Inventory
-
-log = structlog.get_logger()
 
 _DRIVER = "nvidia.com/cuda.driver-version.full"
 """Set by NVIDIA's GPU feature discovery."""
@@ -67,7 +63,7 @@ class BucketNodes:
         """The keys of those that were told of."""
         for item in changes.items:
             nodes.pop(item.key, None)
-            after = _read(item) if isinstance(item, Entry) else None
+            after = document(item, Node) if isinstance(item, Entry) else None
             if after is not None:
                 nodes[item.key] = after
         return {item.key for item in changes.items}
@@ -87,14 +83,6 @@ class BucketNodes:
             self._inventory = self._inventory.changed(self._hardware, went=went, came=came)
         ends = (node.expires_at for node in self._counted.values() if node.expires_at is not None)
         self._until = min(ends, default=float("inf"))
-
-
-def _read(entry: Entry) -> Node | None:
-    try:
-        return Node.parse(entry.value)
-    except ValidationError as error:
-        log.warning("a node cannot be read", key=entry.key, error=str(error))
-        return None
 
 
 def _alike(before: Node, after: Node) -> bool:
