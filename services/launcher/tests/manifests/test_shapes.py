@@ -13,7 +13,7 @@ from trainyard.launcher.core.manifests.shapes import Shape, shape
 
 Make = Callable[..., Job]
 PS: dict[str, Any] = {"chief": {}, "ps": {}, "worker": {"replicas": 2}}
-ALL = Offers(jobset=True, kueue=True, volcano=True, kuberay=True)
+ALL = Offers(jobset=True, kueue=True, volcano=True)
 
 
 @pytest.mark.parametrize(

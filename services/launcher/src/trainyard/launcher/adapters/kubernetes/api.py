@@ -127,12 +127,12 @@ class Api:
         path = kind_of(manifest).path(manifest["metadata"].get("namespace"))
         return await self.call("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
 
-    async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str, *, orphan: bool = False) -> None:
+    async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str) -> None:
         """This very object, and with it what it owns. That it is gone already is what was wanted."""
         options = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
-            "propagationPolicy": "Orphan" if orphan else "Background",
+            "propagationPolicy": "Background",
             "preconditions": {"uid": uid},
         }
         try:

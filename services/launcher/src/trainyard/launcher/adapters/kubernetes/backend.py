@@ -1,15 +1,14 @@
 """The backend for Kubernetes: an attempt is a few objects; their controllers make the pods, the scheduler places them.
 
-Everything that is written has a name that follows from job and attempt, and is applied, not created: a launcher that was
-killed at any line, or two of them at once, make one set of objects. Everything that is asked is answered from the cache.
+Everything that is written has a name that follows from job and attempt, and is applied, or created where others write into it
+from then on: a launcher that was killed at any line, or two of them at once, make one set of objects. Everything that is
+asked is answered from the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-
-import structlog
 
 from trainyard.common.clock import Clock
 from trainyard.common.errors import TrainyardError, Unavailable
@@ -27,8 +26,6 @@ from trainyard.launcher.core.manifests.worker import Package
 from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
-
-log = structlog.get_logger()
 
 QUOTA_DELAY = 15.0  # seconds until a namespace without room is asked again
 LOGS_WAIT = 30.0  # seconds that a stop waits for the logs of pods that have ended already

@@ -30,7 +30,6 @@ Key = tuple[str, int]
 class ClusterCache:
     def __init__(self, api: Api, clock: Clock, namespace: str | None, makers: Sequence[Kind]) -> None:
         """`namespace`: None for all of them; `makers`: the kinds that the cluster has."""
-        self._clock = clock
         self.changed: Callable[[str], None] = lambda job_id: None
         """Hears the id of a job of which there is something new."""
         self._pods: dict[Key, dict[str, Pod]] = {}

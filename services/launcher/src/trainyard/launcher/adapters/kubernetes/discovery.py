@@ -7,7 +7,7 @@ from trainyard.launcher.adapters.kubernetes.api import Api
 from trainyard.launcher.adapters.kubernetes.kinds import Kind
 from trainyard.launcher.core.manifests import Offers
 
-_MAKERS = (kinds.JOB, kinds.JOB_SET, kinds.VOLCANO_JOB, kinds.RAY_JOB)
+_MAKERS = (kinds.JOB, kinds.JOB_SET, kinds.VOLCANO_JOB)
 
 
 async def groups(api: Api) -> frozenset[str]:
@@ -24,7 +24,6 @@ def offers(installed: frozenset[str]) -> Offers:
         jobset=kinds.JOB_SET.group_version in installed,
         kueue="kueue.x-k8s.io" in names,
         volcano=kinds.VOLCANO_JOB.group_version in installed,
-        kuberay=kinds.RAY_JOB.group_version in installed,
     )
 
 

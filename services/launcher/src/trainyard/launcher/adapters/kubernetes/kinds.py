@@ -30,12 +30,10 @@ JOB = Kind("batch/v1", "Job", "jobs")
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
 JOB_SET = Kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets")
 VOLCANO_JOB = Kind("batch.volcano.sh/v1alpha1", "Job", "jobs")
-POD_GROUP = Kind("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups")
-RAY_JOB = Kind("ray.io/v1", "RayJob", "rayjobs")
 TRAINING_JOB = Kind("trainyard.dev/v1alpha1", "TrainingJob", "trainingjobs")
 
 KINDS = (
-    CONFIG_MAP, SERVICE, POD, NODE, JOB, LEASE, JOB_SET, VOLCANO_JOB, POD_GROUP, RAY_JOB, TRAINING_JOB,
+    CONFIG_MAP, SERVICE, POD, NODE, JOB, LEASE, JOB_SET, VOLCANO_JOB, TRAINING_JOB,
 )  # fmt: skip
 _BY_NAME = {(kind.group_version, kind.name): kind for kind in KINDS}
 

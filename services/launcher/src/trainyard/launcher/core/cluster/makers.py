@@ -33,7 +33,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A Job, JobSet, Volcano Job or RayJob."""
+    """A Job, JobSet or Volcano Job."""
 
     group_version: str
     kind: str
@@ -102,9 +102,9 @@ def _is(conditions: dict[Any, dict[str, Any]], name: str) -> bool:
 
 
 def _phase(status: dict[str, Any]) -> str:
-    """Of a Volcano Job (`status.state.phase`) or a RayJob (`status.jobDeploymentStatus`)."""
+    """Of a Volcano Job."""
     state = status.get("state")
-    return str((state or {}).get("phase") if isinstance(state, dict) else status.get("jobDeploymentStatus") or "")
+    return str(state.get("phase") or "") if isinstance(state, dict) else ""
 
 
 def _mark(metadata: dict[str, Any], name: str) -> str:

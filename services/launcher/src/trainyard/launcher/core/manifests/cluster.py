@@ -16,7 +16,6 @@ class Offers:
     jobset: bool = False
     kueue: bool = False
     volcano: bool = False
-    kuberay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
