@@ -59,7 +59,8 @@ class Api:
                 load_incluster_config(client_configuration=configuration)
         except (ConfigException, OSError) as error:
             raise InvalidInput.one(f"there is no cluster to reach: {error}", "KUBECONFIG") from error
-        configuration.retries = 0  # what is tried again, and when, is decided above
+        # What is tried again, and when, is decided above. Not 0: aiohttp-retry counts up from one and would never come to it.
+        configuration.retries = None
         client = ApiClient(configuration)
         client.user_agent = USER_AGENT
         return cls(client)
