@@ -15,12 +15,12 @@ from typing import Annotated
 import typer
 
 from trainyard.client import files
-from trainyard.client.cli import exits, output, summary
+from trainyard.client.cli import examining, exits, output, summary
 from trainyard.client.cli.context import AsJson
 from trainyard.client.cli.watching import watch_job
 from trainyard.client.sdk import Yard
+from trainyard.client.yard import cluster, preflight
 from trainyard.client.yard import doctor as examination
-from trainyard.client.yard import preflight
 from trainyard.client.yard.layout import Layout
 from trainyard.client.yard.record import Record, end, is_held
 from trainyard.client.yard.supervisor import GRACE, START_TIMEOUT, Supervisor, is_ready
@@ -62,17 +62,20 @@ def down() -> None:
     output.console.print("the yard is down" if held or leftovers else "no yard was up")
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    as_json: AsJson = False,
+    kubernetes: Annotated[
+        bool, typer.Option("--kubernetes", help="Look at the cluster that jobs would run on, too.")
+    ] = False,
+    kubeconfig: examining.Kubeconfig = None,
+    context: examining.InContext = None,
+    namespace: examining.InNamespace = None,
+) -> None:
     """Look at everything that a yard needs on this machine, and say what is missing."""
     findings = examination.examine(Layout.read(os.environ))
-    if as_json:
-        output.as_json({"findings": [finding.as_dict() for finding in findings]})
-    else:
-        marks = {"ok": "[green]ok[/green]", "note": "[yellow]note[/yellow]", "fault": "[red]fault[/red]"}
-        for finding in findings:
-            output.console.print(f"{marks[finding.level]:<20} {finding.subject:<14} {finding.text}")
-    if any(finding.level == "fault" for finding in findings):
-        raise typer.Exit(exits.NOT_SUCCESSFUL)
+    if kubernetes:
+        findings += cluster.examine("jobs", cluster.Where.read(os.environ, kubeconfig, context, namespace))
+    examining.show(findings, as_json=as_json)
 
 
 def version(as_json: AsJson = False) -> None:

@@ -33,6 +33,8 @@ class Settings:
     controllers: bool = True
     """Whether jobs, garbage, namespaces, quotas, budgets and nodes are looked after."""
     scheduler: bool = True
+    denied: frozenset[tuple[str, str, str]] = frozenset()
+    """What a SelfSubjectAccessReview says no to: API group, resource, verb. Requests are not refused for it."""
     seed: int | None = None
     """Of generated names and uids; None is different every time."""
 

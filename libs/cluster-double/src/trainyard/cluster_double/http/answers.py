@@ -165,15 +165,18 @@ def as_table(cluster: Cluster, call: Call, items: list[Json], metadata: Json) ->
     return tables.table(resource, items, metadata, cluster.clock.now(), columns, include)
 
 
-def review(body: bytes, media: str) -> Json:
-    """SelfSubjectAccessReview: the double lets everybody do everything, in whatever format they ask."""
+def review(cluster: Cluster, body: bytes, media: str) -> Json:
+    """SelfSubjectAccessReview, in whatever format they ask: everybody may do everything but what the settings deny."""
     asked = json.loads(body) if media == "application/json" else {}
+    what = (asked.get("spec") or {}).get("resourceAttributes") or {}
+    resource = "/".join(part for part in (what.get("resource", ""), what.get("subresource", "")) if part)
+    denied = (what.get("group", ""), resource, what.get("verb", "")) in cluster.settings.denied
     return {
         **asked,
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
         "metadata": {},
-        "status": {"allowed": True},
+        "status": {"allowed": not denied},
     }
 
 

@@ -200,7 +200,8 @@ class Application:
     async def _plain(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.path.strip("/")
         if path == _REVIEW and request.method == "POST":
-            return web.json_response(answers.review(await request.read(), request.content_type), status=201)
+            answer = answers.review(self._cluster, await request.read(), request.content_type)
+            return web.json_response(answer, status=201)
         if path in {"/healthz", "/livez", "/readyz"}:
             return web.Response(text="ok")
         document = discovery.document(self._cluster.registry, path, request.headers.get("Accept", ""), request.host)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
@@ -49,12 +51,15 @@ class Api:
         self._client = client
 
     @classmethod
-    async def connect(cls, kubeconfig: str | None) -> Self:
-        """With a kubeconfig, or as the pod that this runs in. Raises InvalidInput when neither is to be had."""
+    async def connect(cls, kubeconfig: str | None, context: str | None = None) -> Self:
+        """With a kubeconfig (and a context of it, absent: its current one), or as the pod that this runs in. Raises
+        InvalidInput when neither is to be had."""
         configuration = Configuration()
+        if kubeconfig and not _is_there(kubeconfig):
+            raise InvalidInput.one(f"there is no file {kubeconfig}", "KUBECONFIG", "it says how to reach the cluster")
         try:
             if kubeconfig:
-                await load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+                await load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
             else:
                 load_incluster_config(client_configuration=configuration)
         except (ConfigException, OSError) as error:
@@ -163,6 +168,11 @@ class Api:
             return await self._client.call_api(*request, _request_timeout=timeout)
         except ApiException as error:
             raise Unavailable(f"the API server cannot be asked: {error.reason}") from error
+
+
+def _is_there(kubeconfig: str) -> bool:
+    """One of several is enough, as for kubectl."""
+    return any(Path(part).is_file() for part in kubeconfig.split(os.pathsep))
 
 
 async def _lines(response: RESTResponse) -> AsyncIterator[bytes]:

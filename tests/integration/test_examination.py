@@ -1,0 +1,75 @@
+"""`yard doctor --kubernetes` over the API server's double: the command as people run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainyard.cluster_double.kubelet.kubelet import ScriptedKubelet
+from trainyard.cluster_double.kubelet.nodes import NodeSpec
+from trainyard.cluster_double.server import ClusterDouble, Settings
+from trainyard.common.testing.eventually import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+NODES = [
+    NodeSpec("g0", more={"nvidia.com/gpu": "4"}, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}),
+    NodeSpec("a0", labels={"feature.node.kubernetes.io/pci-1200_19e5.present": "true"}),
+]
+
+
+def yard(tmp_path: Path, *words: str, kubeconfig: Path | None = None) -> subprocess.CompletedProcess[str]:
+    named = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
+    env = {**os.environ, "TRAINYARD_STATE": str(tmp_path / "yard"), "HOME": str(tmp_path), **named}
+    command = [sys.executable, "-m", "trainyard.client", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+
+
+def findings(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+    assert not done.stderr
+    return {item["subject"]: item for item in json.loads(done.stdout)["findings"]}
+
+
+async def test_the_cluster_is_looked_at_beside_the_machine(tmp_path: Path) -> None:
+    denied = frozenset({("", "pods/log", "get"), ("batch", "jobs", "create")})
+    with ClusterDouble(Settings(denied=denied)) as double:
+        kubeconfig = double.kubeconfig(tmp_path)
+        with ScriptedKubelet(kubeconfig, NODES):
+
+            async def look() -> dict[str, dict[str, Any]] | None:
+                done = yard(tmp_path, "doctor", "--kubernetes", "--json", kubeconfig=kubeconfig)
+                assert done.returncode == 1  # a right that is denied, and a device without its plugin
+                found = findings(done)
+                return found if found["nodes"]["text"].startswith("2 of 2") else None
+
+            found = await eventually(look)
+    assert found["python"]["level"] == "ok"
+    assert found["rights"]["text"] == "this account may not: get pods/log, create jobs.batch"
+    assert found["accelerators"]["text"] == "4 nvidia.com/gpu"
+    assert "Huawei" in found["node a0"]["text"]
+    assert "GPU products" not in found
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["--kubeconfig", "nowhere"], 4, "KUBECONFIG: there is no file nowhere"),
+        (["--context", "other"], 4, "other"),
+        ([], 5, "the API server does not answer"),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached_is_one_sentence(
+    tmp_path: Path, words: list[str], code: int, sentence: str
+) -> None:
+    with ClusterDouble() as double:
+        kubeconfig = double.kubeconfig(tmp_path)
+    done = yard(tmp_path, "doctor", "--kubernetes", *words, kubeconfig=kubeconfig)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
