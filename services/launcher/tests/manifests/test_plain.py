@@ -19,6 +19,8 @@ HOST = {"host_network": True, "security": "privileged"}
     ("changes", "expected"),
     [
         ({"command": ["/bin/solver"]}, True),
+        ({"command": ["/bin/solver"], "source": "image"}, True),
+        ({"command": ["/bin/solver"], "source": f"sha256:{'0' * 64}"}, False),
         ({"command": ["/bin/solver"], "replicas": 3}, True),
         ({"command": ["python", "x.py"]}, False),
         ({"command": ["/usr/bin/python3", "x.py"]}, False),

@@ -57,6 +57,8 @@ class Pods:
         self.zip = home / "worker.zip"
         self.zip.write_bytes(package(worker_files()).data)
         self.port = _free_port()
+        self.archive = b""
+        """What stands where a job's folder is mounted."""
         self._started: list[RunningPod] = []
 
     def start(self, job: Job, role: str = "worker", index: int = 0, **env: str) -> RunningPod:
@@ -69,6 +71,9 @@ class Pods:
         text = gzip.decompress(base64.b64decode(made.root["binaryData"]["plan.json.gz"])).decode()
         if not plan.exists():  # another pod of the job may be reading it
             plan.write_bytes(gzip.compress(self.here(text).encode()))
+        if job.spec.archive:
+            (self.home / "source").mkdir(exist_ok=True)
+            (self.home / "source" / "source.zip").write_bytes(self.archive)
         termination = self.home / f"termination-{role}-{index}"
         environment = {item["name"]: self.here(item["value"]).replace("$$", "$") for item in container["env"]}
         environment |= {

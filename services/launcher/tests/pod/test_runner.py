@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from trainyard.common.sources.archive import digest
+from trainyard.common.sources.packing import pack
 from trainyard.launcher.core.cluster import lines
 from trainyard.launcher.core.cluster.pods import _ends
 from trainyard.launcher.core.job import Job
@@ -181,3 +183,21 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_the_folder_that_was_sent_is_where_the_job_runs(pods: Any, job: Make, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    (code / "pkg").mkdir(parents=True)
+    (code / "train.py").write_text("import os, pkg.model; print(pkg.model.NAME, os.getcwd())")
+    (code / "pkg" / "model.py").write_text("NAME = 'mine'")
+    pods.archive = pack(code)
+    made = job(framework="pytorch", command=["python", "train.py"], source=digest(pods.archive))
+    ended, said = pods.start(made).end()
+    assert (ended, said.strip()) == (0, f"mine {pods.home}/run/source")
+
+
+def test_a_folder_that_cannot_be_unpacked_is_said(pods: Any, job: Make) -> None:
+    pods.archive = b"nonsense"
+    ended, said = pods.start(job(framework="pytorch", command=["true"], source=digest(b""))).end()
+    assert ended == 78
+    assert "the job's folder cannot be unpacked from" in said

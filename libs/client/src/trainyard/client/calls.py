@@ -22,6 +22,8 @@ from trainyard.common.contract.views import (
     ModelPage,
     NodePage,
     RenderedView,
+    SourcesView,
+    SourceView,
     TemplatePage,
     TemplateView,
 )
@@ -38,10 +40,20 @@ class Call(Generic[V]):
     params: dict[str, Any] = field(default_factory=dict)
     body: Document | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    """A body that is no document."""
 
 
 def submit(document: Document, *, key: str | None = None) -> Call[JobView]:
     return Call("POST", "/v1/jobs", JobView, body=document, headers=_keyed(key))
+
+
+def sources() -> Call[SourcesView]:
+    return Call("GET", "/v1/sources", SourcesView)
+
+
+def send_source(archive: bytes) -> Call[SourceView]:
+    return Call("PUT", "/v1/sources", SourceView, headers={"Content-Type": "application/zip"}, content=archive)
 
 
 def job(job_id: str) -> Call[JobView]:

@@ -19,7 +19,7 @@ import anyio
 import httpx
 from pydantic import BaseModel
 
-from trainyard.client import calls, streams
+from trainyard.client import calls, sources, streams
 from trainyard.client.answers import read, unreachable
 from trainyard.client.calls import Call, Document
 from trainyard.client.settings import ClientSettings
@@ -39,6 +39,7 @@ from trainyard.common.contract.views import (
     TemplateView,
 )
 from trainyard.common.errors import NotFound, Unavailable
+from trainyard.common.sources.packing import pack
 
 V = TypeVar("V", bound=BaseModel)
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0  # seconds between two looks of `wait`
@@ -56,14 +57,26 @@ class Yard:
     def send(self, call: Call[V]) -> V:
         try:
             response = self.http.request(
-                call.method, call.path, params=call.params, json=call.body, headers=call.headers
+                call.method,
+                call.path,
+                params=call.params,
+                json=call.body,
+                content=call.content,
+                headers=call.headers,
             )
         except httpx.TransportError as error:
             raise unreachable(self.settings.url, error) from error
         return read(response, call.answer)
 
     def submit(self, document: Document, *, key: str | None = None) -> JobView:
-        return self.send(calls.submit(document, key=key))
+        """A folder in `workdir` is sent along where jobs run on other machines."""
+        return self.send(calls.submit(self._with_source(document), key=key))
+
+    def _with_source(self, document: Document) -> Document:
+        folder = sources.folder_of(document)
+        if folder is None or not sources.must_be_sent(self.send(calls.sources())):
+            return document
+        return {**document, "source": self.send(calls.send_source(pack(folder))).source}
 
     def job(self, job_id: str) -> JobView:
         return self.send(calls.job(job_id))
@@ -209,14 +222,27 @@ class AsyncYard:
     async def send(self, call: Call[V]) -> V:
         try:
             response = await self.http.request(
-                call.method, call.path, params=call.params, json=call.body, headers=call.headers
+                call.method,
+                call.path,
+                params=call.params,
+                json=call.body,
+                content=call.content,
+                headers=call.headers,
             )
         except httpx.TransportError as error:
             raise unreachable(self.settings.url, error) from error
         return read(response, call.answer)
 
     async def submit(self, document: Document, *, key: str | None = None) -> JobView:
-        return await self.send(calls.submit(document, key=key))
+        """A folder in `workdir` is sent along where jobs run on other machines."""
+        return await self.send(calls.submit(await self._with_source(document), key=key))
+
+    async def _with_source(self, document: Document) -> Document:
+        folder = await anyio.to_thread.run_sync(sources.folder_of, document)
+        if folder is None or not sources.must_be_sent(await self.send(calls.sources())):
+            return document
+        archive = await anyio.to_thread.run_sync(pack, folder)
+        return {**document, "source": (await self.send(calls.send_source(archive))).source}
 
     async def job(self, job_id: str) -> JobView:
         return await self.send(calls.job(job_id))

@@ -12,13 +12,14 @@ from trainyard.common.clock import SystemClock
 from trainyard.common.contract import inventory
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.projection.store import Store, open_reader
+from trainyard.common.sources.store import Sources
 from trainyard.job_api.adapters.changes import ChangeBoard
 from trainyard.job_api.adapters.http import application
 from trainyard.job_api.adapters.nodes import BucketNodes
 from trainyard.job_api.adapters.projection import SCHEMA, ReadModel
 from trainyard.job_api.adapters.queries import Queries
 from trainyard.job_api.adapters.templates import BUCKET, BucketTemplates, shipped
-from trainyard.job_api.adapters.workdir import LocalWorkdirs, RemoteWorkdirs
+from trainyard.job_api.adapters.workdir import Folders
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.handlers import bound
 from trainyard.job_api.settings import Settings
@@ -44,7 +45,12 @@ class JobApi:
             reads=Queries(open_reader(self._store.path)),
             changes=self._board,
             logs=LogStore(self._settings.state / "logs"),
-            workdirs=LocalWorkdirs() if self._settings.check_workdir else RemoteWorkdirs(),
+            workdirs=Folders(
+                sources=await Sources.open(self._bus),
+                templates=self._settings.templates,
+                shared=self._settings.check_workdir,
+                sent=self._settings.sends_sources,
+            ),
             clock=SystemClock(),
             templates=BucketTemplates(await self._bus.keyvalue(BUCKET), shipped(self._settings.templates)),
             nodes=BucketNodes(await self._bus.keyvalue(inventory.BUCKET)),

@@ -50,8 +50,7 @@ CREATED, OK, ACCEPTED = 201, 200, 202
 async def submit(gateway: Gateway, document: Any, owner: str, key: str | None) -> tuple[int, JobView]:
     """201 and the new job; 200 and the job that the same key made before. Raises InvalidInput and leaves nothing."""
     event = submission.job(document, owner=owner, key=key)
-    gateway.workdirs.check(event.spec)
-    return await _store(gateway, event)
+    return await _store(gateway, event.model_copy(update={"spec": await gateway.workdirs.settle(event.spec)}))
 
 
 async def retry(gateway: Gateway, job_id: str, owner: str, key: str | None) -> tuple[int, JobView]:
@@ -62,8 +61,7 @@ async def retry(gateway: Gateway, job_id: str, owner: str, key: str | None) -> t
     submitted: Any = last["submitted"].event
     document = submitted.spec.model_dump(mode="json", exclude_none=True)
     event = submission.job(document, owner=owner, key=key, retry_of=head.job_id)
-    gateway.workdirs.check(event.spec)
-    return await _store(gateway, event)
+    return await _store(gateway, event.model_copy(update={"spec": await gateway.workdirs.settle(event.spec)}))
 
 
 async def cancel(gateway: Gateway, job_id: str, owner: str, message: str = "") -> tuple[int, JobView]:

@@ -8,7 +8,15 @@ from typing import Protocol
 from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.templates import StoredTemplate
-from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage
+from trainyard.common.contract.views import (
+    ConversionPage,
+    ConversionView,
+    JobPage,
+    JobView,
+    ModelPage,
+    SourcesView,
+    SourceView,
+)
 from trainyard.job_api.core.pages import JobFilter
 
 
@@ -27,8 +35,15 @@ class Reads(Protocol):
 
 
 class Workdirs(Protocol):
-    def check(self, spec: JobSpec) -> None:
-        """Raises InvalidInput when the job's files are not there."""
+    @property
+    def terms(self) -> SourcesView: ...
+
+    async def settle(self, spec: JobSpec) -> JobSpec:
+        """The job as it will run, its folder sent where it has to be. Raises InvalidInput when the files are not there."""
+        ...
+
+    async def take(self, archive: bytes) -> SourceView:
+        """Keep a folder for a job to come. Raises InvalidInput."""
         ...
 
 

@@ -22,8 +22,10 @@ class Settings:
     local_owner: str
     """Whose jobs they are when a request on loopback carries no token."""
     check_workdir: bool
-    """Look for a job's folder at submission; off where the launcher's machines do not share this one's files."""
+    """Look for a job's folder at submission; off where those who submit work on other machines."""
     tokens: Tokens
+    sends_sources: bool = False
+    """Jobs run on machines that do not see this one's folders: on a cluster, or with another yard's launcher."""
     templates: Path = field(default_factory=lambda: _templates({}))
     """The folder of the templates that ship with Trainyard."""
     limits: OperatorLimits = field(default_factory=OperatorLimits)
@@ -33,12 +35,14 @@ class Settings:
         runtime = RuntimeSettings.from_env("job-api", env)
         tokens = Tokens(runtime.state)
         tokens.require_for(runtime.host)
+        check = choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on"
         return cls(
             state=runtime.state,
             host=runtime.host,
             port=runtime.port,
             local_owner=local_user(),
-            check_workdir=choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on",
+            check_workdir=check,
+            sends_sources=not check or env.get("TRAINYARD_BACKEND") == "kubernetes",
             tokens=tokens,
             templates=_templates(env),
             limits=_limits(env),

@@ -11,6 +11,7 @@ from trainyard.common.bus.port import Bus
 from trainyard.common.clock import SystemClock
 from trainyard.common.contract.inventory import BUCKET
 from trainyard.common.projection.store import Store
+from trainyard.common.sources.store import Sources
 from trainyard.launcher import inventory
 from trainyard.launcher.adapters.local import nvml
 from trainyard.launcher.adapters.local.backend import LocalBackend
@@ -73,7 +74,7 @@ class Launcher:
             name=settings.node, machine=platform.machine(), cpu=settings.cpu, memory=settings.memory, devices=devices
         )
         return Parts(
-            LocalBackend(settings.state, settings.node, devices),
+            LocalBackend(settings.state, settings.node, devices, await Sources.open(self._bus)),
             LocalImages(settings.catalogue, settings.state / "images"),
             Admission(Need(settings.cpu, settings.memory, ranks=settings.ranks), devices),
             lambda job: need_of(job.spec, job.resolution),

@@ -167,7 +167,8 @@ class MemoryBus:
         finally:
             self._observers.remove(entry)
 
-    async def keyvalue(self, bucket: str) -> KeyValue:
+    async def keyvalue(self, bucket: str, max_age: float = 0.0) -> KeyValue:
+        del max_age  # nothing here lives for so long
         return self._buckets.setdefault(checked_bucket(bucket), MemoryKeyValue(MAX_PAYLOAD))
 
     async def dead_letters(self, *, limit: int = 100) -> list[DeadLetter]:

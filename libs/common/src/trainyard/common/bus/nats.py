@@ -237,8 +237,8 @@ class NatsBus:
             if not self._client.is_closed:
                 await subscription.unsubscribe()
 
-    async def keyvalue(self, bucket: str) -> KeyValue:
-        return await NatsKeyValue.open(self._client, bucket)
+    async def keyvalue(self, bucket: str, max_age: float = 0.0) -> KeyValue:
+        return await NatsKeyValue.open(self._client, bucket, max_age)
 
     # Dead letters
 

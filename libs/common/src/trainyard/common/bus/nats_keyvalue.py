@@ -31,7 +31,8 @@ _LOOKS = (0.02, 0.1, 0.5)  # seconds: a message wakes us a moment before the str
 _IDLE = 2.0  # seconds between two looks when nothing wakes us
 
 
-def stream_of(bucket: str) -> StreamConfig:
+def stream_of(bucket: str, max_age: float = 0.0) -> StreamConfig:
+    """`max_age`: seconds after which a key that nobody writes again is gone; 0: never."""
     return StreamConfig(
         name=f"KV_{bucket}",
         description="Trainyard's documents by key",
@@ -40,7 +41,7 @@ def stream_of(bucket: str) -> StreamConfig:
         storage=StorageType.FILE,
         discard=DiscardPolicy.NEW,
         max_msgs_per_subject=1,
-        max_age=0,
+        max_age=max_age,
         duplicate_window=120,
         allow_direct=True,
         allow_rollup_hdrs=True,
@@ -51,16 +52,16 @@ def stream_of(bucket: str) -> StreamConfig:
 class NatsKeyValue:
     """Implements keyvalue.KeyValue. Made by `open`."""
 
-    def __init__(self, client: Client, bucket: str) -> None:
+    def __init__(self, client: Client, bucket: str, max_age: float = 0.0) -> None:
         self._client = client
-        self._config = stream_of(checked_bucket(bucket))
+        self._config = stream_of(checked_bucket(bucket), max_age)
         self._stream = str(self._config.name)
         self._prefix = f"$KV.{bucket}."
 
     @classmethod
-    async def open(cls, client: Client, bucket: str) -> Self:
+    async def open(cls, client: Client, bucket: str, max_age: float = 0.0) -> Self:
         """The bucket is created where it is missing. Raises Unavailable."""
-        made = cls(client, bucket)
+        made = cls(client, bucket, max_age)
         await made._ensure()
         return made
 

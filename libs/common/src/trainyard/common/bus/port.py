@@ -149,8 +149,9 @@ class DeadLetters(Protocol):
 
 
 class Buckets(Protocol):
-    async def keyvalue(self, bucket: str) -> KeyValue:
-        """The bucket of this name, created where it is missing."""
+    async def keyvalue(self, bucket: str, max_age: float = 0.0) -> KeyValue:
+        """The bucket of this name, created where it is missing. `max_age`: seconds after which a key that nobody writes
+        again is gone; 0: never."""
         ...
 
 

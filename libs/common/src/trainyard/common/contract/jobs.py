@@ -14,6 +14,7 @@ from trainyard.common.contract import accelerators
 from trainyard.common.contract.conversions import ConvertSpec
 from trainyard.common.contract.frameworks import FRAMEWORKS, RESERVED_ENV, FrameworkName, fault
 from trainyard.common.contract.kubernetes import Kubernetes
+from trainyard.common.contract.sources import IN_IMAGE, SOURCE
 from trainyard.common.contract.model import RESOURCE, STORED, Bytes, DnsLabel, Duration, Spec, Text
 
 _SHORT = ("replicas", "processes", "resources", "limits")
@@ -185,6 +186,10 @@ class JobSpec(Spec):
     """A name from the image catalogue; absent: the matrix chooses."""
     workdir: Annotated[Text, Field(max_length=4096)] | None = None
     """Where the command runs. In a job file a relative path counts from the file; on the wire it is absolute."""
+    source: Annotated[str, Field(pattern=SOURCE, max_length=71)] | None = None
+    """Where the content of `workdir` comes from: `sha256:…` names an archive that was sent to the yard before, `image` says
+    that the folder is in the image. Absent: whatever is there; where jobs run on other machines than this one, `yard submit`
+    and the SDK send the folder."""
     command: Annotated[
         tuple[Text, ...], BeforeValidator(_command, json_schema_input_type=tuple[str, ...] | str), Field(min_length=1)
     ]
@@ -239,6 +244,11 @@ class JobSpec(Spec):
         if roles and all(role.background for role in roles.values()):
             raise ValueError("every role is `background`: nothing would decide when the job is done")
         return self
+
+    @property
+    def archive(self) -> str | None:
+        """The digest of the archive that is the job's folder; None: there is none."""
+        return self.source if self.source != IN_IMAGE else None
 
     def all_roles(self) -> dict[str, Role]:
         """Every role, the short form spelt out. One entry at least."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, WithJsonSchema
 
 from trainyard.common.contract import quantities
+from trainyard.common.contract.sources import SOURCE
 
 
 STORED = "stored"
@@ -52,6 +53,7 @@ LABEL_VALUE = r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
 ABSOLUTE = r"^/[^:]*$"
 
 PATTERNS = {
+    SOURCE: "sha256: and 64 hexadecimal digits, or `image`",
     DNS_LABEL: "lower-case letters, digits and '-', with a letter or digit at both ends, at most 40",
     IMPORT_PATH: "module:factory, such as model:build",
     RESOURCE: "a resource name of Kubernetes, such as nvidia.com/gpu",

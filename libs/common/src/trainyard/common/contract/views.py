@@ -180,6 +180,24 @@ class NodePage(View):
     """By name."""
 
 
+class SourcesView(View):
+    """How folders come to the machines that jobs run on."""
+
+    wanted: bool
+    """Jobs run elsewhere: a job's folder has to be sent, as an archive, before the job."""
+    shared: bool
+    """The gateway sees the folders of whoever submits, and sends them itself."""
+    most: int
+    """Bytes that an archive may have."""
+
+
+class SourceView(View):
+    source: str
+    """What a job file says in `source`."""
+    size: int
+    """Bytes."""
+
+
 class ProblemView(View):
     """RFC 9457."""
 

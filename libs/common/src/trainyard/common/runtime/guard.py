@@ -21,7 +21,7 @@ from trainyard.common.runtime.credentials import Tokens
 from trainyard.common.runtime.settings import is_loopback
 
 OPEN_PATHS = frozenset({"/openapi.json", "/docs"})
-BODY_TYPES = frozenset({"application/json", "application/yaml", "application/x-yaml", "text/yaml"})
+BODY_TYPES = frozenset({"application/json", "application/yaml", "application/x-yaml", "text/yaml", "application/zip"})
 
 
 class Guard:

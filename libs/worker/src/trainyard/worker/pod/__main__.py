@@ -10,7 +10,7 @@ from types import FrameType
 
 from trainyard.worker.pod import ends, meeting
 from trainyard.worker.pod.processes import Processes
-from trainyard.worker.pod.replica import BadPlan, Replica, make_folders, read
+from trainyard.worker.pod.replica import BadPlan, Replica, make_folders, read, unpack
 from trainyard.worker.pod.telling import Reports, Voice
 
 NO_PLAN = 78  # EX_CONFIG
@@ -49,6 +49,7 @@ def main() -> int:
     voice, ending = Voice(), Ending()
     try:
         replica = read(os.environ)
+        unpack(replica)
         for rank in replica.ranks:
             make_folders(rank, rank.environment(os.environ))
     except BadPlan as error:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from trainyard.worker.pod import source
 
 INDEX = ("JOB_COMPLETION_INDEX", "VC_TASK_INDEX")
 """Who numbers the pods of a role: the Job controller, or Volcano."""
@@ -37,6 +40,8 @@ class Replica:
     """Seconds between SIGTERM and SIGKILL."""
     hosts: list[str]
     """Names that have to resolve before anything is started."""
+    source: tuple[str, str] | None = None
+    """An archive, and the folder that it becomes."""
 
     def mark(self, rank: int) -> bytes:
         """Before each line of a rank, where there are several."""
@@ -66,11 +71,23 @@ def _replica(document: Any, role: str, index: int) -> Replica:
         found = mine["ranks"][index * count : (index + 1) * count]
         ranks = [Rank(int(item["rank"]), list(item["command"]), item["cwd"], dict(item["env"])) for item in found]
         grace, hosts = float(document["grace"]), list(document.get("hosts", ()))
+        sent = document.get("source")
+        folder = (str(sent["archive"]), str(sent["folder"])) if sent else None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadPlan(f"the plan is not one that this runner knows: {error!r}") from error
     if not ranks:
         raise BadPlan(f"the plan has no pod {index} of role {role!r}")
-    return Replica(ranks, grace, hosts)
+    return Replica(ranks, grace, hosts, folder)
+
+
+def unpack(replica: Replica) -> None:
+    """The job's folder, where it was sent along. Raises BadPlan."""
+    if replica.source is None:
+        return
+    try:
+        source.unpack(*replica.source)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise BadPlan(f"the job's folder cannot be unpacked from {replica.source[0]}: {error}") from error
 
 
 def make_folders(rank: Rank, env: Mapping[str, str]) -> None:

@@ -13,7 +13,17 @@ from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.templates import RenderRequest, Template
 from trainyard.common.runtime.guard import Guard
-from trainyard.job_api.adapters.http import conversions, jobs, logs, matrix, nodes, problems, streams, templates
+from trainyard.job_api.adapters.http import (
+    conversions,
+    jobs,
+    logs,
+    matrix,
+    nodes,
+    problems,
+    sources,
+    streams,
+    templates,
+)
 from trainyard.job_api.gateway import Gateway
 from trainyard.job_api.settings import Settings
 
@@ -24,7 +34,7 @@ def routes(gateway: Gateway) -> FastAPI:
     """Without the guard: what the OpenAPI document is generated from."""
     app = FastAPI(title="Trainyard", version=VERSION, redoc_url=None, description=__doc__)
     problems.install(app)
-    for part in (jobs, conversions, templates, streams, logs, matrix, nodes):
+    for part in (jobs, sources, conversions, templates, streams, logs, matrix, nodes):
         app.include_router(part.router(gateway))
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     return app

@@ -8,6 +8,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from trainyard.common.contract import jobfile
+from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.contract.views import View
 from trainyard.common.errors import InvalidInput
 
@@ -19,25 +20,27 @@ class TooLarge(InvalidInput):
 
 async def document(request: Request) -> dict[str, Any]:
     """The body as a mapping. A body that is too long is not read to its end."""
+    body = await read(request, jobfile.MAX_BYTES)
+    if "yaml" in request.headers.get("content-type", ""):
+        return jobfile.parse_yaml(body)
+    return jobfile.parse_json(body)
+
+
+async def read(request: Request, most: int) -> bytes:
+    """The body as it is. Raises TooLarge before there are more than `most` bytes of it."""
     declared = request.headers.get("content-length", "0")
     body = bytearray()
-    if declared.isdigit() and int(declared) > jobfile.MAX_BYTES:
-        raise _too_large(int(declared))
+    if declared.isdigit() and int(declared) > most:
+        raise _too_large(int(declared), most)
     async for chunk in request.stream():
         body += chunk
-        if len(body) > jobfile.MAX_BYTES:
-            raise _too_large(len(body))
-    if "yaml" in request.headers.get("content-type", ""):
-        return jobfile.parse_yaml(bytes(body))
-    return jobfile.parse_json(bytes(body))
+        if len(body) > most:
+            raise _too_large(len(body), most)
+    return bytes(body)
 
 
-def _too_large(length: int) -> TooLarge:
-    try:
-        jobfile.check_size(length)
-    except InvalidInput as error:
-        return TooLarge(error.problems)
-    raise AssertionError("only called for bodies above the limit")
+def _too_large(length: int, most: int) -> InvalidInput:
+    return TooLarge.one(f"the body has {human_bytes(length)}, at most {human_bytes(most)} are read")
 
 
 def reply(status: int, view: View, headers: dict[str, str] | None = None) -> Response:

@@ -133,13 +133,14 @@ class Api:
         path = kind_of(manifest).path(manifest["metadata"].get("namespace"))
         return await self.call("POST", path, {"fieldManager": FIELD_MANAGER}, manifest)
 
-    async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str) -> None:
-        """This very object, and with it what it owns. That it is gone already is what was wanted."""
+    async def delete(self, kind: Kind, namespace: str | None, name: str, uid: str, version: str | None = None) -> None:
+        """This very object (in this very version), and with it what it owns. That it is gone already, or is another one, is
+        what was wanted."""
         options = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": "Background",
-            "preconditions": {"uid": uid},
+            "preconditions": {"uid": uid, **({"resourceVersion": version} if version else {})},
         }
         try:
             await self.call("DELETE", kind.path(namespace, name), None, options)

@@ -18,6 +18,7 @@ from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
+from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.core.cluster import labels, stopping
 from trainyard.launcher.core.cluster.seeing import see
 from trainyard.launcher.core.job import Job
@@ -43,6 +44,7 @@ class KubernetesBackend:
     clock: Clock
     package: Package
     """The in-job library, for namespaces that do not have it yet."""
+    sources: SourceMaps
     node: str = ""
     """A job has no node of its own here; each rank has one."""
     name: str = "kubernetes"
@@ -71,6 +73,8 @@ class KubernetesBackend:
                 await self.api.apply(self.package.manifest(namespace))
                 self._packed.add(namespace)
             root = await self.api.apply(made.root)
+            if job.spec.archive:
+                await self.sources.apply(job.spec.archive, namespace)
             for manifest in owned(made, root["metadata"]["uid"]):
                 if manifest["kind"] == kinds.SERVICE.name:
                     await self.api.apply(manifest)

@@ -6,6 +6,7 @@ from trainyard.common.bus.port import Bus
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import BUCKET
 from trainyard.common.logs.reader import LogStore
+from trainyard.common.sources.store import Sources
 from trainyard.launcher.adapters.kubernetes import discovery, kinds
 from trainyard.launcher.adapters.kubernetes.api import Api
 from trainyard.launcher.adapters.kubernetes.backend import KubernetesBackend
@@ -15,6 +16,7 @@ from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.adapters.kubernetes.members import Members
 from trainyard.launcher.adapters.kubernetes.nodes import ClusterNodes
 from trainyard.launcher.adapters.kubernetes.operator import Operator
+from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
 from trainyard.launcher.adapters.worker_files import worker_files
 from trainyard.launcher.core.admission import Admission, Need
@@ -44,13 +46,20 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         output_claim=settings.output_claim,
         worker=packed.name,
     )
+    sources = SourceMaps(api, await Sources.open(bus), cache, clock)
     made = Parts(
-        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed),
+        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed, sources),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
         members,
-        work=[cache.run, members.run, nodes.run, lambda: sweeper.run(progress.caught_up)],
+        work=[
+            cache.run,
+            members.run,
+            nodes.run,
+            lambda: sweeper.run(progress.caught_up),
+            lambda: sources.run(lambda: members.first),
+        ],
         leave=[members.leave],
         close=[logs.close, api.close],
     )

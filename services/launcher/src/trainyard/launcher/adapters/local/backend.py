@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import structlog
 
@@ -23,6 +24,7 @@ import trainyard.launcher
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
+from trainyard.common.sources.store import Sources
 from trainyard.launcher.adapters.local import life
 from trainyard.launcher.adapters.local.folders import LocalFolders
 from trainyard.launcher.adapters.local.ports import Ports
@@ -51,8 +53,10 @@ class LocalBackend:
     instant = False
     poll = (0.05, 0.25)
 
-    def __init__(self, state: Path, node: str, devices: Sequence[Device] = ()) -> None:
+    def __init__(self, state: Path, node: str, devices: Sequence[Device] = (), sources: Sources | None = None) -> None:
+        """`sources`: where the folders of jobs are that were sent along; None: none ever was."""
         self.node = node
+        self._sources = sources
         self._visible = {device.id: device.visible for device in devices}
         self._folders = LocalFolders(state)
         self._reports = ReportReader()
@@ -66,10 +70,16 @@ class LocalBackend:
         """Supervisors that this launcher has started."""
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
+        digest = job.spec.archive
+        archive = await self._sources.get(digest) if digest and self._sources is not None else None
+        if digest and archive is None:
+            raise TrainyardError("the folder of this job was sent too long ago and is gone: submit it again")
         try:
-            await asyncio.to_thread(self._make, job, interpreter)  # files are forced to the disk
+            await asyncio.to_thread(self._make, job, interpreter, archive)  # files are forced to the disk
         except OSError as error:
             raise TrainyardError(f"the job's folder cannot be written: {error.strerror or error}") from error
+        except BadZipFile as error:
+            raise TrainyardError(f"the folder that was sent for this job cannot be unpacked: {error}") from error
 
     def look(self, job: Job) -> Sequence[RankSeen]:
         self._reap()
@@ -121,10 +131,10 @@ class LocalBackend:
                 return found
         return []
 
-    def _make(self, job: Job, interpreter: Interpreter) -> None:
+    def _make(self, job: Job, interpreter: Interpreter, archive: bytes | None) -> None:
         attempt = plan.build(
             job,
-            folders=self._folders.make(job),
+            folders=self._folders.make(job, archive),
             interpreter=interpreter,
             rendezvous=self._rendezvous(job),
             inherited=os.environ,

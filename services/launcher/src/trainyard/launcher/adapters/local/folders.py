@@ -2,6 +2,7 @@
 
 jobs/<job>/output        what the job writes for others; kept across attempts
 jobs/<job>/checkpoint    what it needs to go on
+jobs/<job>/source        its folder, where that was sent along
 jobs/<job>/<attempt>/<rank>/   plan, lock, pid, stop, exit, reports (see supervisor.record)
 logs/<job>/<attempt>/<rank>/   see common.logs
 worker/<digest>/trainyard/worker   the in-job library, for PYTHONPATH
@@ -20,6 +21,7 @@ from trainyard.common.logs.layout import rank_folder
 from trainyard.launcher.adapters.local.supervisor import record
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.plan import Folders, places
+from trainyard.worker.pod import source
 
 
 class LocalFolders:
@@ -42,8 +44,9 @@ class LocalFolders:
     def log(self, job: Job, rank: int) -> Path:
         return rank_folder(self.logs, job.job_id, job.attempt, rank)
 
-    def make(self, job: Job) -> Folders:
-        """Everything that the job's processes find there. May be repeated."""
+    def make(self, job: Job, archive: bytes | None = None) -> Folders:
+        """Everything that the job's processes find there. `archive`: its folder, where that was sent along. May be repeated.
+        Raises OSError and BadZipFile."""
         output = self.output(job)
         checkpoint = output.with_name("checkpoint")
         for folder in (output, checkpoint):
@@ -52,23 +55,33 @@ class LocalFolders:
         for rank in ranks:
             self.rank(job, rank).mkdir(parents=True, exist_ok=True)
         return Folders(
-            workdir=job.spec.workdir or str(output),
+            workdir=self._unpacked(job, archive) if archive else job.spec.workdir or str(output),
             output=str(output),
             checkpoint=str(checkpoint),
             worker=str(self._worker()),
             reports={rank: str(self.rank(job, rank) / record.REPORT) for rank in ranks},
         )
 
+    def _unpacked(self, job: Job, archive: bytes) -> str:
+        folder = self._state / "jobs" / job.job_id / "source"
+        file = folder.with_name(f"source.{os.getpid()}.{threading.get_ident()}.zip")
+        file.write_bytes(archive)
+        try:
+            source.unpack(str(file), str(folder))
+        finally:
+            file.unlink()
+        return str(folder)
+
     def _worker(self) -> Path:
         """A folder that holds trainyard.worker and nothing else of ours, so any image can import it."""
-        source = Path(next(iter(trainyard.worker.__path__)))
-        files = sorted(source.rglob("*.py"))
+        package = Path(next(iter(trainyard.worker.__path__)))
+        files = sorted(package.rglob("*.py"))
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
         target = self._state / "worker" / digest
         if not target.exists():
             making = target.with_name(f".{digest}.{os.getpid()}.{threading.get_ident()}")
             shutil.rmtree(making, ignore_errors=True)
-            shutil.copytree(source, making / "trainyard" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(package, making / "trainyard" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
             try:
                 making.rename(target)
             except OSError:  # another launcher was faster

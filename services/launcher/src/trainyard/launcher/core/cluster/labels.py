@@ -19,6 +19,8 @@ ENDED = "trainyard.dev/ended"
 """An annotation on the root: Unix seconds since which it may be cleared away."""
 KEEP = "trainyard.dev/keep"
 """An annotation on the root: for how many seconds it stays after that."""
+SOURCE = "trainyard.dev/source"
+"""An annotation on the root: which ConfigMap has the job's folder; a label on that one."""
 CONTAINER = "job"
 """The container that decides."""
 

@@ -29,6 +29,8 @@ class Root:
     """Unix seconds since which the attempt is over and its logs are stored."""
     keep: float
     """Seconds that it stays after that."""
+    source: str | None = None
+    """The ConfigMap that has the job's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def read_root(document: dict[str, Any]) -> Root:
         stopped=parse(notes.get(labels.STOPPED)),
         ended_at=_seconds(notes.get(labels.ENDED)),
         keep=KEEP if (keep := _seconds(notes.get(labels.KEEP))) is None else keep,
+        source=notes.get(labels.SOURCE),
     )
 
 

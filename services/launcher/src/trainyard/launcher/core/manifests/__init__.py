@@ -11,7 +11,7 @@ from typing import Any
 
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import makers, planned, pods
+from trainyard.launcher.core.manifests import makers, planned, pods, sources
 from trainyard.launcher.core.manifests.cluster import Cluster, Offers, block
 from trainyard.launcher.core.manifests.faults import faults
 from trainyard.launcher.core.manifests.names import Names
@@ -39,9 +39,12 @@ def build(job: Job, cluster: Cluster) -> Manifests:
             "name": names.root,
             "namespace": names.namespace,
             "labels": {**cluster.labels, **pods.marks(job)},
-            "annotations": {labels.KEEP: f"{block(job).keep:.0f}"},
+            "annotations": {
+                labels.KEEP: f"{block(job).keep:.0f}",
+                **({labels.SOURCE: sources.name(job.spec.archive)} if job.spec.archive else {}),
+            },
         },
-        "binaryData": {"plan.json.gz": planned.packed(plan)},
+        "binaryData": {"plan.json.gz": planned.packed(plan, source=job.spec.archive is not None)},
     }
     return Manifests(root, (_service(job, cluster, names, plan), *makers.makers(job, cluster, names, plan)))
 

@@ -24,7 +24,7 @@ def container(job: Job, role: Role, command: list[str], variables: list[Document
         "envFrom": beside.whole_objects(wants),
         "resources": requirements(job, role).manifest(wants),
         "securityContext": beside.container_security(wants),
-        "volumeMounts": volumes.mounts(wants),
+        "volumeMounts": volumes.mounts(wants, source=job.spec.archive is not None),
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
 

@@ -99,7 +99,7 @@ def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
                 f"the variables of role {role} take {size} bytes, and a pod's may take {MAX_ENVIRONMENT}: put them into a "
                 "ConfigMap and name it in `kubernetes.volumes`"
             )
-    size = len(base64.b64decode(planned.packed(made)))
+    size = len(base64.b64decode(planned.packed(made, source=job.spec.archive is not None)))
     if size > MAX_PLAN:
         yield f"the plan of {len(made.ranks)} ranks takes {size} bytes, and a ConfigMap holds {MAX_PLAN}"
 

@@ -30,8 +30,8 @@ _OF_THE_RUNNER = frozenset({"TRAINYARD_REPORT", "PYTHONPATH"})
 
 def fits(job: Job) -> bool:
     roles = job.spec.all_roles()
-    if job.spec.framework.name != "generic" or len(roles) != 1:
-        return False
+    if job.spec.framework.name != "generic" or len(roles) != 1 or job.spec.archive:
+        return False  # who would unpack it
     role = next(iter(roles.values()))
     if block(job).host_network and role.replicas > 1:
         return False  # each rank has a port of its own there, and Kubernetes cannot add the index to it

@@ -36,6 +36,9 @@ WORKER = f"{HOME}/lib/worker.zip"
 PLAN = f"{HOME}/plan/plan.json.gz"
 RUN = f"{HOME}/run"
 VOLUME = f"{HOME}/volume"
+SOURCE = f"{HOME}/source/source.zip"
+"""The job's folder as it was sent, and where the runner unpacks it."""
+FOLDER = f"{RUN}/source"
 
 
 def attempt(job: Job, cluster: Cluster, names: Names) -> AttemptPlan:
@@ -90,9 +93,12 @@ def by_role(made: AttemptPlan) -> dict[str, list[RankPlan]]:
     return roles
 
 
-def packed(made: AttemptPlan) -> str:
-    """The plan as the ConfigMap's binary data has it; the same bytes for the same plan."""
+def packed(made: AttemptPlan, *, source: bool = False) -> str:
+    """The plan as the ConfigMap's binary data has it; the same bytes for the same plan. `source`: the job's folder comes as
+    an archive."""
     document: dict[str, Any] = {"grace": made.grace, "hosts": waited_for(made), "roles": {}}
+    if source:
+        document["source"] = {"archive": SOURCE, "folder": FOLDER}
     for role, ranks in by_role(made).items():
         same = common(ranks)
         document["roles"][role] = {
@@ -115,7 +121,7 @@ def _folders(job: Job, seats: Sequence[Place]) -> Folders:
     results = f"{VOLUME}/{job.job_id}"
     reports: Mapping[int, str] = {place.rank: f"{RUN}/report-{place.rank}" for place in seats}
     return Folders(
-        workdir=job.spec.workdir or f"{results}/output",
+        workdir=FOLDER if job.spec.archive else job.spec.workdir or f"{results}/output",
         output=f"{results}/output",
         checkpoint=f"{results}/checkpoint",
         worker=WORKER,

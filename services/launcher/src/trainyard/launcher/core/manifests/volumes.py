@@ -6,7 +6,7 @@ from typing import Any
 
 from trainyard.common.contract.kubernetes import Kubernetes, Volume
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import planned
+from trainyard.launcher.core.manifests import planned, sources
 from trainyard.launcher.core.manifests.cluster import Cluster
 from trainyard.launcher.core.manifests.names import Names
 
@@ -15,13 +15,14 @@ Document = dict[str, Any]
 
 def of(job: Job, cluster: Cluster, names: Names, wants: Kubernetes, memory: int) -> list[Document]:
     """`memory`: bytes that the pod asks for; half of it bounds /dev/shm unless the job says otherwise."""
-    del job
+    archive = job.spec.archive
     results = (
         {"persistentVolumeClaim": {"claimName": cluster.output_claim}} if cluster.output_claim else {"emptyDir": {}}
     )
     return [
         {"name": "trainyard-plan", "configMap": {"name": names.root}},
         {"name": "trainyard-lib", "configMap": {"name": cluster.worker}},
+        *([{"name": "trainyard-source", "configMap": {"name": sources.name(archive)}}] if archive else []),
         {"name": "trainyard-run", "emptyDir": {}},
         {"name": "trainyard-volume", **results},
         {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": str(wants.shared_memory or memory // 2)}},
@@ -29,11 +30,13 @@ def of(job: Job, cluster: Cluster, names: Names, wants: Kubernetes, memory: int)
     ]
 
 
-def mounts(wants: Kubernetes) -> list[Document]:
-    """Of the job's own container."""
+def mounts(wants: Kubernetes, *, source: bool = False) -> list[Document]:
+    """Of the job's own container. `source`: its folder comes as an archive."""
+    sent = {"name": "trainyard-source", "mountPath": planned.SOURCE.rpartition("/")[0], "readOnly": True}
     return [
         {"name": "trainyard-plan", "mountPath": planned.PLAN.rpartition("/")[0], "readOnly": True},
         {"name": "trainyard-lib", "mountPath": planned.WORKER.rpartition("/")[0], "readOnly": True},
+        *([sent] if source else []),
         {"name": "trainyard-run", "mountPath": planned.RUN},
         {"name": "trainyard-volume", "mountPath": planned.VOLUME},
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - where every library looks for shared memory

@@ -1,0 +1,1 @@
+"""The folders that jobs bring along: made into archives, checked, kept."""

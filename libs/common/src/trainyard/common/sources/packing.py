@@ -1,0 +1,95 @@
+"""A folder as an archive: the same bytes for the same files, without what nobody wants to send.
+
+Left out are version control, caches, environments and `.env` (secrets have no place in a job), and what the folder's
+`.yardignore` names, or its `.gitignore` where there is none.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from trainyard.common.contract.quantities import human_bytes
+from trainyard.common.contract.sources import MOST, MOST_FILES, MOST_UNPACKED
+from trainyard.common.errors import InvalidInput
+
+IGNORE_FILES = (".yardignore", ".gitignore")
+ALWAYS = (
+    ".git/", ".hg/", ".svn/", ".yard/", ".env", ".venv/", "venv/", "node_modules/", "__pycache__/", "*.pyc",
+    ".ipynb_checkpoints/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".DS_Store",
+)  # fmt: skip
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can tell
+_HINT = "name data and results in .yardignore, put code into the image (`source: image`), or mount a claim"
+
+
+def pack(folder: Path) -> bytes:
+    """Raises InvalidInput for what cannot be sent."""
+    files = sorted(_files(folder))
+    sizes = {name: path.stat().st_size for name, path in files}
+    if len(files) > MOST_FILES or sum(sizes.values()) > MOST_UNPACKED:
+        raise _too_much(folder, sizes, sum(sizes.values()), MOST_UNPACKED)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, path in files:
+            entry = zipfile.ZipInfo(name, _TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # Unix, wherever it is made
+            entry.external_attr = (0o100755 if os.access(path, os.X_OK) else 0o100644) << 16
+            archive.writestr(entry, _read(path))
+    data = out.getvalue()
+    if len(data) > MOST:
+        raise _too_much(folder, sizes, len(data), MOST)
+    return data
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name in the archive and file. Raises InvalidInput where a name or a link cannot be sent, or there is no end to it."""
+    ignored, count = _ignored(folder), 0
+    for root, folders, names in os.walk(folder):
+        place = Path(root).relative_to(folder)
+        folders[:] = sorted(name for name in folders if not ignored.match_file(f"{(place / name).as_posix()}/"))
+        for name in folders:
+            if (folder / place / name).is_symlink():
+                raise InvalidInput.one(
+                    f"{folder / place / name} is a symbolic link to a folder, which is not sent", "workdir",
+                    "name it in .yardignore, or put the folder itself there",
+                )  # fmt: skip
+        for name in names:
+            path, inside = folder / place / name, (place / name).as_posix()
+            if ignored.match_file(inside) or not path.is_file():
+                continue
+            if not inside.isprintable():
+                raise InvalidInput.one(f"the file {inside!r} cannot be sent under this name", "workdir")
+            count += 1
+            if count > MOST_FILES:
+                raise InvalidInput.one(f"{folder} has more than {MOST_FILES} files", "workdir", _HINT)
+            yield inside, path
+
+
+def _ignored(folder: Path) -> GitIgnoreSpec:
+    found = next((folder / name for name in IGNORE_FILES if (folder / name).is_file()), None)
+    lines = _read(found).decode(errors="replace").splitlines() if found is not None else []
+    try:
+        return GitIgnoreSpec.from_lines([*ALWAYS, *lines])
+    except ValueError as error:
+        raise InvalidInput.one(f"{found} cannot be followed: {error}", "workdir") from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput.one(f"{path} cannot be read: {error.strerror}", "workdir") from error
+
+
+def _too_much(folder: Path, sizes: dict[str, int], size: int, most: int) -> InvalidInput:
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+    words = ", ".join(f"{name} ({human_bytes(sizes[name])})" for name in largest)
+    what = "as an archive" if most == MOST else f"in {len(sizes)} files"
+    text = f"{folder} has {human_bytes(size)} {what}, at most {human_bytes(most)} can be sent; the largest: {words}"
+    return InvalidInput.one(text, "workdir", _HINT)
