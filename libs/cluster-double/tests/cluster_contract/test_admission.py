@@ -69,6 +69,17 @@ def test_a_refused_pod_of_a_job_is_told(api: Api, ns: str, quotas: str, jobs: st
     assert found[0]["type"] == "Warning"
 
 
+def test_a_pod_that_says_too_little_for_a_quota_is_told_of_its_job(
+    api: Api, ns: str, quotas: str, jobs: str, pods: str
+) -> None:
+    limit(api, quotas, limits_cpu="1", **{"requests_ephemeral-storage": "1Gi"})
+    api.made(jobs, a_job("a"))
+    told = "reason=FailedCreate,involvedObject.kind=Job"
+    found = eventually(lambda: api.get(f"/api/v1/namespaces/{ns}/events", fieldSelector=told).body["items"])
+    assert found[0]["message"].startswith('Error creating: pods "a-')
+    assert found[0]["message"].endswith("is forbidden: failed quota: q: must specify limits.cpu for: main")
+
+
 def test_a_quota_of_counts_by_kind(api: Api, ns: str, quotas: str, jobs: str, configs: str) -> None:
     spec = {"hard": {"count/jobs.batch": "1", "configmaps": "50"}}
     api.made(quotas, {"metadata": {"name": "q"}, "spec": spec})

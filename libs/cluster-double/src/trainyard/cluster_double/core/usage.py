@@ -70,7 +70,7 @@ def missing(spec: Json, hard: Iterable[str]) -> dict[str, list[str]]:
     for name in sorted(hard):
         part, dot, kind = name.partition(".")
         part, kind = (part, kind) if dot and part in {"requests", "limits"} else ("requests", name)
-        if kind not in {"cpu", "memory", "ephemeral-storage"}:
+        if kind not in {"cpu", "memory"}:  # of other resources a pod may be silent
             continue
         silent = [
             str(container.get("name"))

@@ -44,11 +44,13 @@ class EndReason(StrEnum):
     IMAGE_PULL = "image-pull"  # a node could not get the image
     INIT_FAILED = "init-failed"  # what had to run before the job's own process failed
     QUOTA = "quota"  # the namespace may not have that much
+    REFUSED = "refused"  # the cluster's rules do not let its pods in, as they are
     START = "start"  # the command could not be executed
     UNSCHEDULABLE = "unschedulable"  # asks for more than exists
     EVICTED = "evicted"
     PREEMPTED = "preempted"
     NODE_LOST = "node-lost"
+    NODE_FAULT = "node-fault"  # its node could not give it what it was placed there for: a device, a network
     CANCELLED = "cancelled"
     LOST = "lost"
 
@@ -74,11 +76,13 @@ BUDGET_OF: dict[EndReason, Budget] = {
     EndReason.IMAGE_PULL: Budget.NONE,  # the deadline for it has passed already
     EndReason.INIT_FAILED: Budget.USER,
     EndReason.QUOTA: Budget.NONE,  # waited for until the deadline for it
+    EndReason.REFUSED: Budget.NONE,
     EndReason.START: Budget.NONE,
     EndReason.UNSCHEDULABLE: Budget.NONE,
     EndReason.EVICTED: Budget.INFRASTRUCTURE,
     EndReason.PREEMPTED: Budget.PREEMPTION,
     EndReason.NODE_LOST: Budget.INFRASTRUCTURE,
+    EndReason.NODE_FAULT: Budget.INFRASTRUCTURE,
     EndReason.CANCELLED: Budget.NONE,
     EndReason.LOST: Budget.INFRASTRUCTURE,
 }

@@ -26,6 +26,8 @@ class Pending:
     message: str
     since: float
     """Unix seconds."""
+    permanent: bool = False
+    """Waiting does not help: somebody has to change something first."""
 
 
 @dataclass(frozen=True, slots=True)

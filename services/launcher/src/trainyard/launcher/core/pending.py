@@ -13,6 +13,7 @@ PENDING_LIMITS = {
     EndReason.IMAGE_PULL: 300.0,
     EndReason.INIT_FAILED: 300.0,
     EndReason.START: 300.0,  # a secret or volume that is not there
+    EndReason.NODE_FAULT: 300.0,  # a node that cannot make the pod's network, again and again
     EndReason.QUOTA: None,
     EndReason.UNSCHEDULABLE: None,
 }
@@ -42,6 +43,8 @@ def pending(sight: Sight) -> Decision:
     for rank in waiting:
         pending = rank.pending
         longest = PENDING_LIMITS.get(pending.reason) if pending is not None and pending.reason is not None else None
+        if pending is not None and pending.permanent:
+            longest = float("-inf")
         if pending is not None and longest is not None and sight.now - pending.since > longest:
             return Stop(f"{pending.reason}: rank {rank.rank} could not start: {pending.message}")
     return news(sight) or Wait()

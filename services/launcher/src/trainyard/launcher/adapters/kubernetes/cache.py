@@ -17,6 +17,7 @@ from trainyard.launcher.adapters.kubernetes.kinds import Kind
 from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.cluster.makers import Maker, Root, read_maker, read_root
+from trainyard.launcher.core.cluster.notices import Notice, explain, refused
 from trainyard.launcher.core.cluster.pods import Pod, read
 from trainyard.launcher.core.cluster.seeing import Attempt, Replica, newest
 from trainyard.launcher.core.observation import Pending
@@ -42,6 +43,8 @@ class ClusterCache:
         """Why nothing could be made so far (a quota), as the one who tried was told."""
         self.on_pod: Callable[[Pod, bool], None] = lambda pod, gone: None
         """Hears of every pod; `gone`: it is no more."""
+        self.told: Callable[[str, str], Sequence[Notice]] = lambda namespace, root: ()
+        """What the cluster's events say of the objects of an attempt, by the name of its root."""
         at = Scope(namespace, labels.SELECTOR)
         self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = [
             Informer(api, kinds.POD, at, clock, read, self._on_pod),
@@ -86,12 +89,16 @@ class ClusterCache:
         root, makers = self._roots.get(key), self.makers(*key)
         if root is None:
             return None
+        told = self.told(root.namespace, root.name)
+        pods = self.pods(*key)
         return Attempt(
-            pods=newest(self.pods(*key)),
+            pods=newest(explain(pod, told) for pod in pods) if told else newest(pods),
             lost=self._lost.get(key, {}),
             stopped=root.stopped,
             expected=key not in self._unmade and not any(maker.failed or maker.deleting for maker in makers),
-            waits=self.waits.get(key) or next((maker.waits for maker in makers if maker.waits is not None), None),
+            waits=self.waits.get(key)
+            or next((maker.waits for maker in makers if maker.waits is not None), None)
+            or refused(told),
         )
 
     def forget(self, job_id: str, attempt: int) -> None:

@@ -27,13 +27,14 @@ SERVICE = Kind("v1", "Service", "services")
 POD = Kind("v1", "Pod", "pods")
 NODE = Kind("v1", "Node", "nodes", namespaced=False)
 JOB = Kind("batch/v1", "Job", "jobs")
+EVENT = Kind("v1", "Event", "events")
 LEASE = Kind("coordination.k8s.io/v1", "Lease", "leases")
 JOB_SET = Kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets")
 VOLCANO_JOB = Kind("batch.volcano.sh/v1alpha1", "Job", "jobs")
 TRAINING_JOB = Kind("trainyard.dev/v1alpha1", "TrainingJob", "trainingjobs")
 
 KINDS = (
-    CONFIG_MAP, SERVICE, POD, NODE, JOB, LEASE, JOB_SET, VOLCANO_JOB, TRAINING_JOB,
+    CONFIG_MAP, SERVICE, POD, NODE, JOB, EVENT, LEASE, JOB_SET, VOLCANO_JOB, TRAINING_JOB,
 )  # fmt: skip
 _BY_NAME = {(kind.group_version, kind.name): kind for kind in KINDS}
 

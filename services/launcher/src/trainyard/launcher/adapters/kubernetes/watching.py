@@ -41,6 +41,8 @@ class Scope:
     """None: all of them."""
     selector: str = ""
     """Of labels; empty: every object."""
+    fields: str = ""
+    """A field selector; empty: every object."""
 
 
 def _nobody(before: object, after: object) -> None:
@@ -53,13 +55,26 @@ class Gone(Exception):
 
 class Informer(Generic[T]):
     def __init__(
-        self, api: Api, kind: Kind, scope: Scope, clock: Clock, read: Callable[[Document], T], told: Told[T] = _nobody
+        self,
+        api: Api,
+        kind: Kind,
+        scope: Scope,
+        clock: Clock,
+        read: Callable[[Document], T | None],
+        told: Told[T] = _nobody,
+        *,
+        keep: bool = True,
     ) -> None:
-        """`read`: what of an object is worth keeping; `told` hears of every change, after it can be seen here."""
+        """`read`: what of an object is worth keeping, None for nothing; `told` hears of every change, after it can be seen
+        here. Without `keep` nothing is kept: all that is there is told, as often as it is read."""
         self._api = api
         self._kind = kind
         self._path = kind.path(scope.namespace)
-        self._query = {"labelSelector": scope.selector} if scope.selector else {}
+        self._query = {
+            **({"labelSelector": scope.selector} if scope.selector else {}),
+            **({"fieldSelector": scope.fields} if scope.fields else {}),
+        }
+        self._keep = keep
         self._read = read
         self._told = told
         self._clock = clock
@@ -129,7 +144,7 @@ class Informer(Generic[T]):
                     raise Gone from error
                 raise
             for item in page["items"]:
-                found[_key(item)] = self._read(item)
+                self._put(found, item)
             more = page["metadata"].get("continue")
             if not more:
                 break
@@ -142,6 +157,13 @@ class Informer(Generic[T]):
             if before.get(key) != item:
                 self._told(before.get(key), item)
         return str(page["metadata"]["resourceVersion"])
+
+    def _put(self, found: dict[tuple[str, str], T], item: Document) -> None:
+        seen = self._read(item)
+        if seen is not None and self._keep:
+            found[_key(item)] = seen
+        elif seen is not None:
+            self._told(None, seen)
 
     async def _watch(self) -> None:
         seconds = random.randint(*WATCH)  # noqa: S311 - spreads reconnects, keeps nothing secret
@@ -181,8 +203,13 @@ class Informer(Generic[T]):
         if kind == "DELETED":
             self._objects.pop(key, None)
             self._told(before or self._read(item), None)
-        else:
-            after = self._objects[key] = self._read(item)
+            return version
+        after = self._read(item)
+        if after is not None and self._keep:
+            self._objects[key] = after
+        elif before is not None:  # it is worth nothing any more
+            del self._objects[key]
+        if before is not None or after is not None:
             self._told(before, after)
         return version
 

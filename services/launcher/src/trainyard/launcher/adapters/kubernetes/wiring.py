@@ -15,6 +15,7 @@ from trainyard.launcher.adapters.kubernetes.images import ContainerImages
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.adapters.kubernetes.members import Members
 from trainyard.launcher.adapters.kubernetes.nodes import ClusterNodes
+from trainyard.launcher.adapters.kubernetes.notices import Notices
 from trainyard.launcher.adapters.kubernetes.operator import Operator
 from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
@@ -34,6 +35,8 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     api = await Api.connect(settings.kubeconfig)
     installed = await discovery.groups(api)
     cache = ClusterCache(api, clock, None, discovery.makers(installed))
+    notices = Notices(api, clock, None, discovery.offers(installed))
+    cache.told = notices.of
     logs = PodLogs(api, settings.state / "logs")
     cache.on_pod = logs.hear
     members = Members(api, clock, settings.namespace, settings.member)
@@ -55,6 +58,7 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         members,
         work=[
             cache.run,
+            notices.run,
             members.run,
             nodes.run,
             lambda: sweeper.run(progress.caught_up),

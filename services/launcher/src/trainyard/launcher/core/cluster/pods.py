@@ -36,7 +36,7 @@ _OF_POD = {
     "Shutdown": EndReason.NODE_LOST,
     "Terminated": EndReason.NODE_LOST,
     "Preempting": EndReason.PREEMPTED,
-    "UnexpectedAdmissionError": EndReason.EVICTED,
+    "UnexpectedAdmissionError": EndReason.NODE_FAULT,
     "OutOfcpu": EndReason.EVICTED,
     "OutOfmemory": EndReason.EVICTED,
     "DeadlineExceeded": EndReason.DEADLINE,

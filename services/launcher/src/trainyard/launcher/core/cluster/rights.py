@@ -28,6 +28,7 @@ LAUNCHER: tuple[Right, ...] = (
     *_rights("", "services", "create patch"),
     *_rights("", "pods", "list watch"),
     *_rights("", "pods/log", "get"),
+    *_rights("", "events", "list watch"),
     *_rights("", "nodes", "list watch", namespaced=False),
     *_rights("batch", "jobs", "get list watch create delete"),
     *_rights("coordination.k8s.io", "leases", "list watch create patch delete"),
