@@ -17,6 +17,8 @@ VERSION = "v1alpha1"
 KIND = "TrainingJob"
 PLURAL = "trainingjobs"
 LONGEST_NAME = 40
+MANAGER = "trainyard.dev/launcher"
+"""What `spec.managedBy` says of a resource that is ours, as it is where it says nothing."""
 
 Document = dict[str, Any]
 
@@ -64,6 +66,11 @@ def schema() -> Document:
     whole = JobSpec.model_json_schema()
     spec = structural(whole, whole.get("$defs", {}))
     del spec["properties"]["name"]  # the resource's own
+    spec["properties"]["managedBy"] = {
+        "type": "string",
+        "maxLength": 63,
+        "description": f"The controller that runs it; absent: {MANAGER}. One that names another is left to that one.",
+    }
     spec["required"] = [name for name in spec.get("required", ()) if name != "name"]
     short = " || ".join(f"has(self.{name})" for name in _SHORT)
     spec["x-kubernetes-validations"] = [

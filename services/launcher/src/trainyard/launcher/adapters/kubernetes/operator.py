@@ -95,7 +95,7 @@ class Operator:
 
     async def _look(self, key: Key) -> None:
         found = self._resources.get(*key)
-        if found is None or not self._owns(found.uid):
+        if found is None or not found.ours or not self._owns(found.uid):
             return
         try:
             await self._reconcile(found)

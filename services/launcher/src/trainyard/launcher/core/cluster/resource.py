@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trainyard.common.contract import events
+from trainyard.common.contract import crd, events
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.errors import InvalidInput
 from trainyard.common.lifecycle.states import State
@@ -34,6 +34,11 @@ class Resource:
     @property
     def job_id(self) -> str | None:
         return self.status.get("jobId")
+
+    @property
+    def ours(self) -> bool:
+        """Nobody else is named to run it."""
+        return self.spec.get("managedBy") in {None, crd.MANAGER}
 
     @property
     def rejected(self) -> bool:
@@ -64,7 +69,8 @@ def job_file(resource: Resource) -> Document:
             "spec.kubernetes.namespace",
             "leave it out",
         )
-    return {**resource.spec, "name": resource.name, "kubernetes": {**block, "namespace": resource.namespace}}
+    spec = {name: value for name, value in resource.spec.items() if name != "managedBy"}
+    return {**spec, "name": resource.name, "kubernetes": {**block, "namespace": resource.namespace}}
 
 
 def owner(resource: Resource) -> str:
