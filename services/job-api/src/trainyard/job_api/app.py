@@ -43,7 +43,7 @@ class JobApi:
             commands=self._bus,
             reads=Queries(open_reader(self._store.path)),
             changes=self._board,
-            logs=LogStore(self._settings.state / "logs"),
+            logs=LogStore(self._settings.logs),
             workdirs=LocalWorkdirs() if self._settings.check_workdir else RemoteWorkdirs(),
             clock=SystemClock(),
             templates=BucketTemplates(await self._bus.keyvalue(BUCKET), shipped(self._settings.templates)),

@@ -24,6 +24,8 @@ class Settings:
     check_workdir: bool
     """Look for a job's folder at submission; off where the launcher's machines do not share this one's files."""
     tokens: Tokens
+    logs: Path
+    """Where the launcher writes what jobs say."""
     templates: Path = field(default_factory=lambda: _templates({}))
     """The folder of the templates that ship with Trainyard."""
     limits: OperatorLimits = field(default_factory=OperatorLimits)
@@ -31,7 +33,7 @@ class Settings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
         runtime = RuntimeSettings.from_env("job-api", env)
-        tokens = Tokens(runtime.state)
+        tokens = Tokens(runtime.tokens)
         tokens.require_for(runtime.host)
         return cls(
             state=runtime.state,
@@ -40,6 +42,7 @@ class Settings:
             local_owner=local_user(),
             check_workdir=choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on",
             tokens=tokens,
+            logs=runtime.logs,
             templates=_templates(env),
             limits=_limits(env),
         )
