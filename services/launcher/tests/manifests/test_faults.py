@@ -81,3 +81,10 @@ def test_more_ranks_than_a_node_has_ports(resolved: Make) -> None:
     large = resolved(framework="generic", replicas=10_000, kubernetes=wants)
     assert "`kubernetes.host_network` has a port for each rank" in faults(large, Cluster())[0]
     assert faults(resolved(framework="generic", replicas=10, kubernetes=wants), Cluster()) == []
+
+
+def test_a_launcher_of_some_namespaces_names_them(resolved: Make) -> None:
+    made, some = resolved(kubernetes={"namespace": "c"}), frozenset({"a", "b"})
+    (found,) = faults(made, Cluster(namespace="a", namespaces=some))
+    assert found == "`kubernetes.namespace: c`, but this launcher works in a, b only: name one of them"
+    assert faults(resolved(kubernetes={"namespace": "b"}), Cluster(namespace="a", namespaces=some)) == []

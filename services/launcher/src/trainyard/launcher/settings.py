@@ -19,11 +19,13 @@ from trainyard.common.runtime.settings import RuntimeSettings
 
 RANKS_A_CORE = 32
 RANKS_AT_LEAST = 64
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     state: Path
+    logs: Path
     node: str
     catalogue: Path
     cpu: float
@@ -38,6 +40,8 @@ class Settings:
     """Where jobs run that name none, and where the launchers' leases are."""
     output_claim: str | None = None
     """A ReadWriteMany claim for what jobs write; None: that ends with the pods."""
+    namespaces: frozenset[str] = frozenset()
+    """The only ones where jobs may run and resources are looked at; empty: all of them."""
     member: str = ""
     """This launcher's name among those that share a cluster."""
     visible: str | None = None
@@ -50,8 +54,11 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
+        runtime = RuntimeSettings.from_env("launcher", env)
+        namespace = env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default"
         return cls(
-            state=RuntimeSettings.from_env("launcher", env).state,
+            state=runtime.state,
+            logs=runtime.logs,
             node=env.get("TRAINYARD_NODE") or socket.gethostname(),
             catalogue=catalogue.folder(env),
             cpu=_cpu(env),
@@ -59,7 +66,8 @@ class Settings:
             visible=env.get("CUDA_VISIBLE_DEVICES"),
             backend=_backend(env),
             kubeconfig=env.get("TRAINYARD_KUBECONFIG") or env.get("KUBECONFIG") or None,
-            namespace=env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default",
+            namespace=namespace,
+            namespaces=_namespaces(env, namespace),
             output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
             member=_member(env),
         )
@@ -70,6 +78,21 @@ def _backend(env: Mapping[str, str]) -> str:
     if text not in {"local", "kubernetes"}:
         raise InvalidInput.one(f"there is no backend {text!r}", "TRAINYARD_BACKEND", "local or kubernetes")
     return text
+
+
+def _namespaces(env: Mapping[str, str], default: str) -> frozenset[str]:
+    """TRAINYARD_NAMESPACES, with commas between them. The one of jobs that name none must be among them."""
+    names = frozenset(name.strip() for name in (env.get("TRAINYARD_NAMESPACES") or "").split(",") if name.strip())
+    for name in sorted(names):
+        if not _NAMESPACE.fullmatch(name):
+            raise InvalidInput.one(f"{name!r} is no name of a namespace", "TRAINYARD_NAMESPACES", "a,b,c")
+    if names and default not in names:
+        raise InvalidInput.one(
+            f"{default!r}, where jobs run that name no namespace, is not among them",
+            "TRAINYARD_NAMESPACES",
+            "add it, or set TRAINYARD_NAMESPACE to one of them",
+        )
+    return names
 
 
 def _member(env: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""API tokens: made by `yard token`, kept as digests in the state folder, checked by the HTTP services.
+"""API tokens: made by `yard token`, kept as digests in a file, checked by the HTTP services.
 
 On loopback a request without a token is the local user's. On any other address every request needs one, and a service
 with no token to check does not start at all.
@@ -22,11 +22,11 @@ _PREFIX = "yard_"
 
 
 class Tokens:
-    """`<state>/tokens.json`: name → digest and date. Only the SHA-256 of a token is kept: it has 256 random bits, so a
+    """One file: name → digest and date. Only the SHA-256 of a token is kept: it has 256 random bits, so a
     slow hash would add nothing."""
 
-    def __init__(self, state: Path) -> None:
-        self._path = state / "tokens.json"
+    def __init__(self, file: Path) -> None:
+        self._path = file
         self._read_at: float | None = None
         self._entries: dict[str, dict[str, str]] = {}
 

@@ -28,8 +28,8 @@ Key = tuple[str, int]
 
 
 class ClusterCache:
-    def __init__(self, api: Api, clock: Clock, namespace: str | None, makers: Sequence[Kind]) -> None:
-        """`namespace`: None for all of them; `makers`: the kinds that the cluster has."""
+    def __init__(self, api: Api, clock: Clock, namespaces: Sequence[str | None], makers: Sequence[Kind]) -> None:
+        """`namespaces`: [None] for all of them; `makers`: the kinds that the cluster has."""
         self.changed: Callable[[str], None] = lambda job_id: None
         """Hears the id of a job of which there is something new."""
         self._pods: dict[Key, dict[str, Pod]] = {}
@@ -42,14 +42,13 @@ class ClusterCache:
         """Why nothing could be made so far (a quota), as the one who tried was told."""
         self.on_pod: Callable[[Pod, bool], None] = lambda pod, gone: None
         """Hears of every pod; `gone`: it is no more."""
-        at = Scope(namespace, labels.SELECTOR)
-        self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = [
-            Informer(api, kinds.POD, at, clock, read, self._on_pod),
-            Informer(api, kinds.CONFIG_MAP, at, clock, read_root, self._on_root),
-        ]
-        for kind in makers:
-            maker = partial(read_maker, kind.group_version, kind.name)
-            self._informers.append(Informer(api, kind, at, clock, maker, self._on_maker))
+        self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = []
+        for at in (Scope(namespace, labels.SELECTOR) for namespace in namespaces):
+            self._informers.append(Informer(api, kinds.POD, at, clock, read, self._on_pod))
+            self._informers.append(Informer(api, kinds.CONFIG_MAP, at, clock, read_root, self._on_root))
+            for kind in makers:
+                maker = partial(read_maker, kind.group_version, kind.name)
+                self._informers.append(Informer(api, kind, at, clock, maker, self._on_maker))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -11,7 +11,7 @@ from trainyard.common.clock import Clock
 from trainyard.common.errors import TrainyardError, Unavailable
 from trainyard.common.sources.store import Sources
 from trainyard.launcher.adapters.kubernetes import kinds
-from trainyard.launcher.adapters.kubernetes.api import Api, Refused
+from trainyard.launcher.adapters.kubernetes.api import Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.manifests import sources
@@ -24,8 +24,12 @@ UNUSED = 3600.0  # seconds after which one that no attempt names is deleted
 
 
 class SourceMaps:
-    def __init__(self, api: Api, sent: Sources, cache: ClusterCache, clock: Clock) -> None:
+    def __init__(
+        self, api: Api, sent: Sources, cache: ClusterCache, clock: Clock, namespaces: Sequence[str | None]
+    ) -> None:
+        """`namespaces`: [None] for all of them."""
         self._api = api
+        self._namespaces = namespaces
         self._sent = sent
         self._cache = cache
         self._clock = clock
@@ -54,8 +58,11 @@ class SourceMaps:
                     log.warning("folders of jobs cannot be cleared away yet", error=str(error))
 
     async def _clear(self) -> None:
-        found = await self._api.call("GET", kinds.CONFIG_MAP.path(), {"labelSelector": f"{labels.SOURCE}=true"})
+        found: list[Document] = []
+        for namespace in self._namespaces:
+            path = kinds.CONFIG_MAP.path(namespace)
+            found += (await self._api.call("GET", path, {"labelSelector": f"{labels.SOURCE}=true"})).get("items") or ()
         named = {(root.namespace, root.source) for root in self._cache.roots()}
-        for held in map(sources.read, found.get("items") or ()):
+        for held in map(sources.read, found):
             if (held.namespace, held.name) not in named and self._clock.now().timestamp() - held.used > UNUSED:
                 await self._api.delete(kinds.CONFIG_MAP, held.namespace, held.name, held.uid, held.version)

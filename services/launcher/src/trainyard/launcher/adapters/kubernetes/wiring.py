@@ -33,8 +33,9 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     """Raises InvalidInput without a cluster to reach, Unavailable when it does not answer."""
     api = await Api.connect(settings.kubeconfig)
     installed = await discovery.groups(api)
-    cache = ClusterCache(api, clock, None, discovery.makers(installed))
-    logs = PodLogs(api, settings.state / "logs")
+    everywhere: list[str | None] = [*sorted(settings.namespaces)] or [None]
+    cache = ClusterCache(api, clock, everywhere, discovery.makers(installed))
+    logs = PodLogs(api, settings.logs)
     cache.on_pod = logs.hear
     members = Members(api, clock, settings.namespace, settings.member)
     nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
@@ -43,12 +44,13 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     cluster = Cluster(
         namespace=settings.namespace,
         offers=discovery.offers(installed),
+        namespaces=settings.namespaces,
         output_claim=settings.output_claim,
         worker=packed.name,
     )
-    sources = SourceMaps(api, await Sources.open(bus), cache, clock)
+    sources = SourceMaps(api, await Sources.open(bus), cache, clock, everywhere)
     made = Parts(
-        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed, sources),
+        KubernetesBackend(api, cache, logs, LogStore(settings.logs), cluster, clock, packed, sources),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
@@ -64,7 +66,7 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         close=[logs.close, api.close],
     )
     if kinds.TRAINING_JOB.group_version in installed:
-        operator = Operator(api, bus, clock, members.owns)
+        operator = Operator(api, bus, clock, members.owns, everywhere)
         made.work.append(operator.run)
         made.moved = operator.moved
     return made

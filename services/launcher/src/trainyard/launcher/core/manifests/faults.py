@@ -39,6 +39,15 @@ def _image(job: Job, cluster: Cluster) -> Iterator[str]:
         )
 
 
+def _namespace(job: Job, cluster: Cluster) -> Iterator[str]:
+    name = cluster.namespace_of(job)
+    if cluster.namespaces and name not in cluster.namespaces:
+        yield (
+            f"`kubernetes.namespace: {name}`, but this launcher works in {', '.join(sorted(cluster.namespaces))} only: "
+            "name one of them"
+        )
+
+
 def _gang(job: Job, cluster: Cluster) -> Iterator[str]:
     wants, offers = block(job), cluster.offers
     if wants.gang == "volcano" and not offers.volcano:
@@ -104,4 +113,4 @@ def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
         yield f"the plan of {len(made.ranks)} ranks takes {size} bytes, and a ConfigMap holds {MAX_PLAN}"
 
 
-CHECKS: tuple[Check, ...] = (_image, _gang, _all_or_nothing, _one_for_all, _ports, _sizes)
+CHECKS: tuple[Check, ...] = (_image, _namespace, _gang, _all_or_nothing, _one_for_all, _ports, _sizes)
