@@ -121,15 +121,11 @@ def test_objects_of_the_api_server_are_read() -> None:
 
 
 def test_the_rights_that_are_asked_for_are_those_of_the_role_that_ships() -> None:
-    file = Path(__file__).resolve().parents[3] / "deploy" / "kubernetes" / "launcher-rbac.yaml"
-    role = next(
-        item
-        for item in yaml.safe_load_all(file.read_text())
-        if (item["kind"], item["metadata"]["name"]) == ("ClusterRole", "trainyard-launcher")
-    )
+    file = Path(__file__).resolve().parents[3] / "deploy" / "helm" / "trainyard" / "files" / "launcher-rules.yaml"
+    rules = yaml.safe_load(file.read_text())
     granted = {
         (group, resource, verb)
-        for rule in role["rules"]
+        for rule in (*rules["jobs"], *rules["nodes"])
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
