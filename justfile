@@ -35,6 +35,10 @@ contract:
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
 
+# One launcher over a thousand jobs of four pods: memory, watch lag, logs, requests; ten minutes
+bench-scale *options:
+    .venv/bin/python tests/bench/bench_launcher_scale.py {{options}}
+
 # Every example, template and mode of the frameworks, run on this machine; prints a table of the examples
 frameworks *options:
     .venv/bin/pytest -q -s -m e2e tests/e2e/test_examples.py tests/e2e/test_templates.py tests/e2e/test_modes.py tests/e2e/test_lightning.py {{options}}

@@ -36,6 +36,8 @@ def test_the_machine_answers_where_nothing_is_said(tmp_path: Path) -> None:
         ("TRAINYARD_CPU", "-1"),
         ("TRAINYARD_CPU", "nan"),
         ("TRAINYARD_CPU", "inf"),
+        ("TRAINYARD_API_RATE", "0"),
+        ("TRAINYARD_API_RATE", "fast"),
         ("TRAINYARD_MEMORY", "much"),
         ("TRAINYARD_MEMORY", "-1"),
     ],

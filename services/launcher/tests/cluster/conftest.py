@@ -135,6 +135,10 @@ class ClusterWorld:
     def pods(self, job: str) -> list[str]:
         return [pod["metadata"]["name"] for pod in self.items(PODS, job) if "deletionTimestamp" not in pod["metadata"]]
 
+    def running(self, job: str) -> list[str]:
+        """Pods whose container runs."""
+        return [pod["metadata"]["name"] for pod in self.items(PODS, job) if pod["status"].get("phase") == "Running"]
+
     def nodes(self, job: str) -> set[str]:
         return {pod["spec"]["nodeName"] for pod in self.items(PODS, job)}
 

@@ -27,7 +27,7 @@ PURPOSES = {"jobs": (advice.of_jobs, rights.LAUNCHER), "installation": (advice.o
 async def examine(purpose: str, kubeconfig: str | None, context: str | None, namespace: str) -> list[dict[str, str]]:
     """Raises InvalidInput without a cluster, Unavailable when it does not answer, Refused when it knows nobody."""
     advise, needs = PURPOSES[purpose]
-    api = await Api.connect(kubeconfig, context)
+    api = await Api.connect(kubeconfig, context=context)
     try:
         survey = await surveying.look(api, namespace, needs)
     finally:

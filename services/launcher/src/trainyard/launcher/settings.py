@@ -44,6 +44,8 @@ class Settings:
     """The only ones where jobs may run and resources are looked at; empty: all of them."""
     member: str = ""
     """This launcher's name among those that share a cluster."""
+    api_rate: float = 100.0
+    """Requests a second with which the cluster is changed, in the long run."""
     visible: str | None = None
     """The NVIDIA GPUs that jobs may have, as CUDA_VISIBLE_DEVICES says it; None: all."""
 
@@ -70,6 +72,7 @@ class Settings:
             namespaces=_namespaces(env, namespace),
             output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
             member=_member(env),
+            api_rate=_positive(env, "TRAINYARD_API_RATE", 100.0, "requests a second, such as 100"),
         )
 
 
@@ -102,17 +105,22 @@ def _member(env: Mapping[str, str]) -> str:
 
 
 def _cpu(env: Mapping[str, str]) -> float:
-    text = env.get("TRAINYARD_CPU")
+    # What this process may use, which in a container is less than the machine has.
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _positive(env, "TRAINYARD_CPU", float(here), "a number of cores, such as 4 or 0.5")
+
+
+def _positive(env: Mapping[str, str], name: str, otherwise: float, example: str) -> float:
+    text = env.get(name)
     if not text:
-        # What this process may use, which in a container is less than the machine has.
-        return float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
+        return otherwise
     try:
-        cores = float(text)
+        value = float(text)
     except ValueError:
-        cores = math.nan
-    if not 0 < cores < math.inf:
-        raise InvalidInput.one(f"{text!r} is not a number of cores", "TRAINYARD_CPU", "such as 4 or 0.5")
-    return cores
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InvalidInput.one(f"{text!r} is not {example.partition(',')[0]}", name, example)
+    return value
 
 
 def _cgroup_memory() -> float:
