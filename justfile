@@ -31,6 +31,10 @@ format:
 contract:
     .venv/bin/python tools/generate_contract.py
 
+# Write the kustomize base anew from the Helm chart
+kustomize:
+    .venv/bin/python tools/generate_kustomize.py
+
 # Speed, as ratios in one run
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
