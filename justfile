@@ -27,9 +27,10 @@ format:
     .venv/bin/ruff check --quiet --fix .
     .venv/bin/ruff format --quiet .
 
-# Write contract/ anew from the models
+# Write contract/ anew from the models, and what of deploy/ is made of it
 contract:
     .venv/bin/python tools/generate_contract.py
+    .venv/bin/python tools/generate_kustomize.py
 
 # Write the kustomize base anew from the Helm chart
 kustomize:

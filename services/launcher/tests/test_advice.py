@@ -101,7 +101,6 @@ def test_what_is_missing_says_what_follows() -> None:
         "Kueue",
         "JobSet",
         "Volcano",
-        "KubeRay",
         "GPU operator",
         "results",
         "storage",

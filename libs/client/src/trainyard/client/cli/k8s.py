@@ -1,4 +1,4 @@
-"""`yard k8s install`: Trainyard on a cluster, by the user's own Helm."""
+"""`yard k8s check | install`: Trainyard on a cluster, by the user's own Helm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trainyard.client import cluster
-from trainyard.client.cli import output
+from trainyard.client.cli import examining, output
 from trainyard.client.cluster import Installation
 from trainyard.common.errors import NotFound, TrainyardError
 
@@ -20,6 +20,9 @@ app = typer.Typer(help="Trainyard on a Kubernetes cluster.", no_args_is_help=Tru
 @app.callback()
 def group() -> None:
     """Trainyard on a Kubernetes cluster."""
+
+
+app.command("check")(examining.check)
 
 
 @app.command()
