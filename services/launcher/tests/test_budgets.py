@@ -14,7 +14,7 @@ from trainyard.launcher.core.budgets import payer_of
 from trainyard.launcher.core.decide import decide
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
-from trainyard.launcher.core.sight import Append, Sight
+from trainyard.launcher.core.sight import Append, Sight, Wait
 
 RULES = [
     {"codes": [75, 143], "counts_as": "preemption"},
@@ -117,3 +117,29 @@ def test_21_a_rule_of_the_job_file_comes_before_what_the_log_suggests() -> None:
     tail = ("OSError: [Errno 98] Address already in use",)
     assert appended(STOPPED, ended(WORKER, exit_code=1), tail=tail).budget == "infrastructure"
     assert appended(STOPPED, ended(WORKER, exit_code=75), tail=tail).budget == "preemption"
+
+
+def test_20_a_pod_that_never_found_the_others_was_not_the_users_fault() -> None:
+    """Nor is it what the job's own code 75 means: the runner answered, and nothing of the job had begun."""
+    tail = ("a-worker-0.a.ns.svc cannot be found by name after 600 s: is DNS of the cluster well?",)
+    event = appended(STOPPED, ended(WORKER, exit_code=75), tail=tail)
+    assert event.budget == "infrastructure"
+    assert event.message.endswith("; nothing of the job had begun, which counts as infrastructure")
+    assert appended(STOPPED, ended(WORKER, exit_code=1), tail=tail).budget == "user", "who only prints it"
+
+
+@pytest.mark.parametrize(
+    ("heard", "now", "how", "waits"),
+    [
+        (False, 6.0, {"exit_code": 1}, True),
+        (True, 6.0, {"exit_code": 1}, False),
+        (False, 11.0, {"exit_code": 1}, False),
+        (False, 4.0, {"exit_code": 1}, False),
+        (False, 6.0, {"exit_code": 1, "reason": EndReason.OOM}, False),
+    ],
+)
+def test_21_who_pays_is_decided_when_the_last_lines_are_here(heard: bool, now: float, how: Any, waits: bool) -> None:
+    """For a while: a log that cannot be had holds nobody up, nor does a node whose clock is ahead of ours."""
+    ranks = [STOPPED, ended(WORKER, **how)]
+    decision = decide(Sight(job(), ranks, now, None, "kubernetes", "", None, lambda _: (), heard_all=heard))
+    assert isinstance(decision, Wait) is waits

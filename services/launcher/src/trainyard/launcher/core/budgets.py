@@ -17,6 +17,8 @@ from trainyard.launcher.core.observation import RankSeen
 from trainyard.launcher.core.plan import places
 
 _PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
+_NO_PEERS = 75, re.compile(r"cannot be found by name after [\d.e+]+ s")
+"""How the runner of a pod ends that has waited for the others in vain (trainyard.worker.pod): nothing of the job began."""
 _UNEXPLAINED = frozenset({EndReason.ERROR, EndReason.SIGNAL})
 _FATAL = "fatal"
 
@@ -35,7 +37,9 @@ def payer_of(job: Job, reason: EndReason, culprit: RankSeen | None, tail: Sequen
     budget, words = BUDGET_OF[reason], ""
     if culprit is not None and reason in _UNEXPLAINED:  # not where a time-out of ours came before
         rule = rule_of(job, culprit)
-        if rule is not None:
+        if culprit.exit_code == _NO_PEERS[0] and any(_NO_PEERS[1].search(line) for line in tail):
+            budget, words = Budget.INFRASTRUCTURE, "; nothing of the job had begun, which counts as infrastructure"
+        elif rule is not None:
             budget = Budget.NONE if rule.counts_as == _FATAL else Budget(rule.counts_as)
             never = ", never retried" if rule.counts_as == _FATAL else ""
             words = f"; exit code {_code(culprit)} counts as {rule.counts_as} (retries.exit_codes){never}"

@@ -20,6 +20,8 @@ from trainyard.launcher.core.plan import places, serves
 from trainyard.launcher.core.sight import Append, Decision, Sight, Start, Stop, Wait
 
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
+LOGS_SOON = 5.0  # seconds after the end of a rank for which its last lines are waited for
+LOGS_LOOK = 0.25
 LONGEST_LINE = 500  # characters of a log line in an event
 
 
@@ -106,6 +108,8 @@ def _failing(sight: Sight) -> Decision:
     if not all(rank.over for rank in sight.ranks):
         return Stop("another rank has failed")
     reason, message, culprit = cause(sight)
+    if reason is EndReason.ERROR and culprit is not None and _may_say_more(sight, culprit):
+        return Wait(LOGS_LOOK)
     endings = _endings(sight)
     tail = tuple(line[:LONGEST_LINE] for line in sight.tail(culprit.rank)) if culprit is not None else ()
     payer = payer_of(sight.job, reason, culprit, tail)
@@ -141,6 +145,11 @@ def _failing(sight: Sight) -> Decision:
             log_tail=tail,
         )
     )
+
+
+def _may_say_more(sight: Sight, rank: RankSeen) -> bool:
+    """What it said last may decide who pays. A log that never comes holds nobody up."""
+    return not sight.heard_all and 0 <= sight.now - rank.ended_at < LOGS_SOON
 
 
 def _cancelling(sight: Sight) -> Decision:
