@@ -24,7 +24,7 @@ from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
-from trainyard.launcher.core.sight import Append, Sight, Start, Stop
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop, Wait
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 
@@ -95,7 +95,9 @@ class Shepherd:
             if isinstance(decision, Stop):
                 await self.backend.stop(self.job, decision.why)
             soon, later = self.backend.poll
-            await self._wait(soon if age < PATIENT_AFTER else later)
+            patience = soon if age < PATIENT_AFTER else later
+            asked = decision.seconds if isinstance(decision, Wait) else None
+            await self._wait(patience if asked is None else min(asked, patience))
 
     def _sight(self, ranks: Sequence[RankSeen], progress: Progress) -> Sight:
         job = self.job
@@ -109,6 +111,7 @@ class Shepherd:
             outputs=self.backend.outputs(job),
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
             devices=self.devices,
+            heard_all=self.backend.heard_all(job),
             told=self._told,
         )
 

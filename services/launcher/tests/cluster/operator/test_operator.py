@@ -76,3 +76,15 @@ async def test_two_operators_make_one_job(cluster: Any, gateway: Any) -> None:
     for number in range(3):
         await gateway.state("succeeded", f"digits-{number}")
     assert len(gateway.jobs) == 3
+
+
+async def test_26_a_status_that_cannot_be_written_is_written_later(cluster: Any, gateway: Any) -> None:
+    if cluster.double is None:
+        pytest.skip("a conflict at the right moment can only be planned on the double")
+    cluster.kubelet.plan(run(0.2))
+    cluster.double.faults.answer(409, 3, matching="^PATCH .*/trainingjobs/.*/status")
+    gateway.apply()
+    status = await gateway.state("succeeded")
+    assert true(status) == {"Accepted", "Complete"}
+    assert len(cluster.double.journal.matching("^PATCH .*/trainingjobs/.*/status")) > 3
+    assert len(gateway.jobs) == 1

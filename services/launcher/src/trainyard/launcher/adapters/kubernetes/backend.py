@@ -128,6 +128,9 @@ class KubernetesBackend:
     def outputs(self, job: Job) -> str | None:
         return self.cluster.outputs(job)
 
+    def heard_all(self, job: Job) -> bool:
+        return self.logs.stored(pod.uid for pod in self.cache.pods(job.job_id, job.attempt) if pod.over)
+
     def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
         return self.store.last_lines(job.job_id, job.attempt, rank, count)
 
