@@ -37,6 +37,7 @@ PATHS = {
     "ServiceAccount": "/api/v1/namespaces/trainyard/serviceaccounts",
     "ClusterRole": f"{RBAC}/clusterroles",
     "ClusterRoleBinding": f"{RBAC}/clusterrolebindings",
+    "RoleBinding": f"{RBAC}/namespaces/trainyard-jobs/rolebindings",
 }
 ON_THE_DOUBLE = ("Namespace", "CustomResourceDefinition")
 """It knows no accounts and allows everything."""
@@ -77,11 +78,19 @@ class Api:
         return folder / "launcher-kubeconfig"
 
 
-@pytest.fixture(scope="module")
-def installed(render: Render, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, ScriptedKubelet, Pods]]:
+@pytest.fixture(scope="module", params=[[], ["trainyard-jobs"]], ids=["everywhere", "one-namespace"])
+def installed(
+    request: pytest.FixtureRequest, render: Render, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Api, ScriptedKubelet, Pods]]:
     folder = tmp_path_factory.mktemp("installed")
     real = os.environ.get("TRAINYARD_TEST_KUBECONFIG")
-    documents = render({"images": {"pytorch-cpu": PIN}, "persistence": {"outputs": {"enabled": False}}})
+    documents = render(
+        {
+            "images": {"pytorch-cpu": PIN},
+            "persistence": {"outputs": {"enabled": False}},
+            "launcher": {"namespaces": request.param},
+        }
+    )
     with ExitStack() as stack:
         double = None if real else stack.enter_context(ClusterDouble())
         kubeconfig = Path(str(real)) if double is None else double.kubeconfig(folder)
@@ -93,6 +102,9 @@ def installed(render: Render, tmp_path_factory: pytest.TempPathFactory) -> Itera
         ):
             if document["kind"] in (PATHS if real else ON_THE_DOUBLE):
                 api.apply(document, PATHS[document["kind"]])
+        if real and request.param:  # what the run before has given in the whole cluster
+            for part in ("jobs", "gangs"):
+                api.http.delete(f"{PATHS['ClusterRoleBinding']}/trainyard-launcher-{part}")
         rights = api.kubeconfig_of("trainyard-launcher", folder) if real else kubeconfig
         kubelet = stack.enter_context(ScriptedKubelet(kubeconfig, [NodeSpec("node-0")]))
         pods = Pods(folder, documents, free_block(len(SERVICES) + 1), rights, "p-not-a-secret")
@@ -114,6 +126,7 @@ def test_an_applied_job_ends_and_its_log_comes_through_the_gateway(installed: An
             assert [line["text"] for line in gateway.follow_logs(job.job_id)] == ["epoch 1", "epoch 1"]
     finally:
         api.call("DELETE", f"{JOBS}/digits")
+        eventually(lambda: api.http.get(f"{JOBS}/digits").status_code == 404, "the resource stays")
 
 
 def test_a_token_that_the_secret_does_not_hold_is_refused(installed: Any) -> None:
