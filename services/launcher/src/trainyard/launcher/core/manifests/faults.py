@@ -10,7 +10,6 @@ from trainyard.launcher.core.frameworks.shape import Unit
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import planned
 from trainyard.launcher.core.manifests.cluster import Cluster, block
-from trainyard.launcher.core.manifests.names import Names
 from trainyard.launcher.core.manifests.shapes import by_kueue
 from trainyard.launcher.core.plan import places
 
@@ -95,7 +94,8 @@ def _ports(job: Job, cluster: Cluster) -> Iterator[str]:
 
 
 def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
-    made = planned.attempt(job, cluster, Names.of(job, cluster))
+    draft = planned.draft(job, cluster)
+    made = draft.plan
     long = sorted(
         {n for rank in made.ranks for n, v in rank.env.items() if len(f"{n}={v}".encode()) > MAX_VARIABLE - 1}
     )
@@ -108,7 +108,7 @@ def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
                 f"the variables of role {role} take {size} bytes, and a pod's may take {MAX_ENVIRONMENT}: put them into a "
                 "ConfigMap and name it in `kubernetes.volumes`"
             )
-    size = len(base64.b64decode(planned.packed(made, source=job.spec.archive is not None)))
+    size = len(base64.b64decode(draft.packed))
     if size > MAX_PLAN:
         yield f"the plan of {len(made.ranks)} ranks takes {size} bytes, and a ConfigMap holds {MAX_PLAN}"
 
