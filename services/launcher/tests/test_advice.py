@@ -52,8 +52,8 @@ def test_a_cluster_that_has_everything() -> None:
 @pytest.mark.parametrize(
     ("survey", "sentence"),
     [
-        (replace(WELL, version="v1.28.9"), "Kubernetes: v1.28.9 is too old: 1.29 is needed at least"),
-        (replace(WELL, version="what"), "Kubernetes: what is too old: 1.29 is needed at least"),
+        (replace(WELL, version="v1.29.9"), "Kubernetes: v1.29.9 is too old: 1.30 is needed at least"),
+        (replace(WELL, version="what"), "Kubernetes: what is too old: 1.30 is needed at least"),
         (replace(WELL, denied=rights.LAUNCHER[:1]), "rights: this account may not: list configmaps"),
         (replace(WELL, nodes=None), "nodes: cannot be seen: this account may not list nodes"),
         (replace(WELL, nodes=()), "nodes: 0 of 0 take pods, with 0 cores"),
