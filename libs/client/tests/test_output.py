@@ -61,9 +61,13 @@ def test_what_a_job_prints_is_text(line: str) -> None:
     assert shown(view(State.SUCCEEDED, conversions=[told]))["conversion"].endswith(message)
 
 
-def test_events_are_printed_as_they_are() -> None:
+def test_events_are_printed_as_they_are_and_in_columns() -> None:
     message = "its last line: [/b] closed"
-    event = EventView(seq=1, time="t", id="j/failed", kind="failed", source="/t", data={"message": message})
-    with output.console.capture() as captured:
-        streams.show(event, as_json=False)
-    assert captured.get().strip().endswith(message)
+    found = []
+    for kind in ("failed", "suspending"):
+        event = EventView(seq=1, time="t", id=f"j/{kind}", kind=kind, source="/t", data={"message": message})
+        with output.console.capture() as captured:
+            streams.show(event, as_json=False)
+        found.append(captured.get().rstrip())
+    assert [line.partition(message)[1:] for line in found] == [(message, "")] * 2
+    assert len({len(line) for line in found}) == 1

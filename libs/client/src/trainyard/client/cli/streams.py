@@ -60,5 +60,6 @@ def show(event: EventView, as_json: bool) -> None:
         output.as_json(event)
         return
     words = event.data.get("message") or output.progress_words(event.data)
-    line = Text.from_markup(f"{event.time}  {event.seq:>7}  {output.state(event.kind):<12}  ")
+    blank = " " * (12 - len(event.kind))  # of the word alone: its colour has no width
+    line = Text.from_markup(f"{event.time}  {event.seq:>7}  {output.state(event.kind)}{blank}  ")
     output.console.print(line.append(words), highlight=False)
