@@ -77,6 +77,10 @@ async def test_23_parameter_servers_end_with_those_they_serve(cluster: Any) -> N
 
 
 async def test_27_a_pod_that_runs_again_after_its_end_moves_nothing(cluster: Any) -> None:
+    if cluster.double is None:
+        pytest.skip(
+            "a real API server refuses to let an ended container run again; only the double takes what is stale"
+        )
     cluster.kubelet.plan(run(0.2))
     job = await cluster.submit()
     await cluster.until(job, "succeeded")
