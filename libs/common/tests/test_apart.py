@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from trainyard.common.errors import InvalidInput
 from trainyard.common.runtime.credentials import Tokens
 from trainyard.common.runtime.settings import SERVICES, RuntimeSettings
 
@@ -29,3 +30,8 @@ def test_an_address_for_health_alone_opens_no_gateway(service: str) -> None:
     assert settings.host == ("127.0.0.1" if service in {"job-api", "monitor"} else "192.0.2.1")
     settings = RuntimeSettings.from_env(service, {"TRAINYARD_LISTEN": "192.0.2.1"})
     assert settings.host == ("192.0.2.1" if service in {"job-api", "monitor"} else "127.0.0.1")
+
+
+def test_no_token_passes_for_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="owns the jobs of TrainingJobs"):
+        Tokens(tmp_path / "t.json").create("kubernetes/kube-system")

@@ -88,3 +88,17 @@ def test_a_launcher_of_some_namespaces_names_them(resolved: Make) -> None:
     (found,) = faults(made, Cluster(namespace="a", namespaces=some))
     assert found == "`kubernetes.namespace: c`, but this launcher works in a, b only: name one of them"
     assert faults(resolved(kubernetes={"namespace": "b"}), Cluster(namespace="a", namespaces=some)) == []
+
+
+def test_who_submits_to_us_reaches_no_namespace_that_nobody_has_named(resolved: Make) -> None:
+    """There the launcher's own rights would mount any Secret and take any service account for them."""
+    made, cluster = resolved(kubernetes={"namespace": "kube-system"}), Cluster(namespace="jobs")
+    (found,) = faults(replace(made, owner="ada"), cluster)
+    assert found.startswith(
+        "`kubernetes.namespace: kube-system`, but who submits to Trainyard itself may use jobs only"
+    )
+    assert "TRAINYARD_NAMESPACES" in found
+    assert len(faults(replace(made, owner="kubernetes/team-a"), cluster)) == 1
+    assert faults(replace(made, owner="kubernetes/kube-system"), cluster) == []  # the API server let them
+    assert faults(replace(resolved(kubernetes={"namespace": "jobs"}), owner="ada"), cluster) == []
+    assert faults(replace(resolved(), owner="ada"), cluster) == []

@@ -41,7 +41,8 @@ class Settings:
     output_claim: str | None = None
     """A ReadWriteMany claim for what jobs write; None: that ends with the pods."""
     namespaces: frozenset[str] = frozenset()
-    """The only ones where jobs may run and resources are looked at; empty: all of them."""
+    """The only ones where jobs may run and resources are looked at; empty: TrainingJobs of all of them, each in its own,
+    and other jobs in `namespace` alone."""
     member: str = ""
     """This launcher's name among those that share a cluster."""
     api_rate: float = 100.0

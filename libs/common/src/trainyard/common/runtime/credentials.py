@@ -19,6 +19,8 @@ from trainyard.common.errors import InvalidInput, NotFound, TrainyardError, Unau
 from trainyard.common.runtime.settings import is_loopback
 
 _PREFIX = "yard_"
+_RESERVED = "kubernetes/"
+"""Owners that a cluster vouches for: its launcher lets them into their own namespace."""
 
 
 class Tokens:
@@ -38,6 +40,8 @@ class Tokens:
         """A new token for `name`; shown once, never again. Raises InvalidInput when the name has one already."""
         if not name or len(name) > 63 or not name.isprintable():
             raise InvalidInput.one(f"{name[:70]!r} is no name for a token", hint="1 to 63 printable characters")
+        if name.startswith(_RESERVED):
+            raise InvalidInput.one(f"{name!r} is no name for a token: {_RESERVED}… owns the jobs of TrainingJobs")
         entries = self._load()
         if name in entries:
             raise InvalidInput.one(f"there is a token {name!r} already", hint=f"yard token revoke {name}")

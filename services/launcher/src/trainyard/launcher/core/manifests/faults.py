@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 
+from trainyard.launcher.core.cluster.resource import owner_of
 from trainyard.launcher.core.frameworks import ADAPTERS
 from trainyard.launcher.core.frameworks.shape import Unit
 from trainyard.launcher.core.job import Job
@@ -39,11 +40,18 @@ def _image(job: Job, cluster: Cluster) -> Iterator[str]:
 
 
 def _namespace(job: Job, cluster: Cluster) -> Iterator[str]:
+    """Whose TrainingJob it is the API server has let into its namespace. Everybody else comes with the launcher's rights,
+    which are those to mount every Secret and to use every service account of every namespace."""
     name = cluster.namespace_of(job)
     if cluster.namespaces and name not in cluster.namespaces:
         yield (
             f"`kubernetes.namespace: {name}`, but this launcher works in {', '.join(sorted(cluster.namespaces))} only: "
             "name one of them"
+        )
+    if not cluster.namespaces and name != cluster.namespace and job.owner != owner_of(name):
+        yield (
+            f"`kubernetes.namespace: {name}`, but who submits to Trainyard itself may use {cluster.namespace} only: leave it "
+            f"out, apply a TrainingJob in {name}, or have TRAINYARD_NAMESPACES of the launcher name {name} too"
         )
 
 
