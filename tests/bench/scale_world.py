@@ -27,6 +27,8 @@ class World:
         self.nats = nats
         self.played = played
         self.logs = folder / "state" / "logs"
+        self.double: int | None = None
+        """The process of the cluster's double; None on a control plane."""
         self._folder = folder
         self._port = free_block(len(SERVICES) + 1)
         self._process: subprocess.Popen[bytes] | None = None
@@ -81,6 +83,7 @@ class World:
 @contextmanager
 def world(folder: Path, kubeconfig: Path | None) -> Iterator[World]:
     with ExitStack() as stack:
+        double = None
         if kubeconfig is None:
             kubeconfig = folder / "kubeconfig"
             script = Path(__file__).with_name("scale_double.py")
@@ -93,6 +96,7 @@ def world(folder: Path, kubeconfig: Path | None) -> Iterator[World]:
         stack.callback(nats.stop)
         played = stack.enter_context(Played(kubeconfig))
         made = World(folder, kubeconfig, nats, played)
+        made.double = double.pid if double is not None else None
         stack.callback(made.close)
         yield made
 
