@@ -31,6 +31,7 @@ USER_AGENT = f"trainyard-launcher/{VERSION}"
 """What the API server's audit log shows."""
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
+PAGE = 500  # objects of a list in one answer
 PATIENCE = 30.0  # seconds for one answer
 LONGEST_DELAY = 60.0  # seconds that a Retry-After is believed
 _TRANSPORT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
@@ -125,6 +126,18 @@ class Api:
             yield _lines(response)
         finally:
             response.response.close()
+
+    async def pages(self, path: str, query: Mapping[str, str] | None = None) -> AsyncIterator[Document]:
+        """A list, page by page. Raises Refused and Unavailable; Refused with 410 between two pages when the list is too old
+        to be gone on with."""
+        asked = {**(query or {}), "limit": str(PAGE)}
+        while True:
+            page = await self.call("GET", path, asked)
+            yield page
+            following = (page.get("metadata") or {}).get("continue")
+            if not following:
+                return
+            asked["continue"] = following
 
     async def get(self, kind: Kind, namespace: str | None, name: str) -> Document | None:
         """None: there is no such object."""

@@ -11,7 +11,7 @@ from trainyard.common.clock import Clock
 from trainyard.common.errors import TrainyardError, Unavailable
 from trainyard.common.sources.store import Sources
 from trainyard.launcher.adapters.kubernetes import kinds
-from trainyard.launcher.adapters.kubernetes.api import Api, Document, Refused
+from trainyard.launcher.adapters.kubernetes.api import Api, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.manifests import sources
@@ -58,11 +58,12 @@ class SourceMaps:
                     log.warning("folders of jobs cannot be cleared away yet", error=str(error))
 
     async def _clear(self) -> None:
-        found: list[Document] = []
+        found: list[sources.Held] = []  # without what is in them: an archive each
         for namespace in self._namespaces:
             path = kinds.CONFIG_MAP.path(namespace)
-            found += (await self._api.call("GET", path, {"labelSelector": f"{labels.SOURCE}=true"})).get("items") or ()
+            async for page in self._api.pages(path, {"labelSelector": f"{labels.SOURCE}=true"}):
+                found += map(sources.read, page.get("items") or ())
         named = {(root.namespace, root.source) for root in self._cache.roots()}
-        for held in map(sources.read, found):
+        for held in found:
             if (held.namespace, held.name) not in named and self._clock.now().timestamp() - held.used > UNUSED:
                 await self._api.delete(kinds.CONFIG_MAP, held.namespace, held.name, held.uid, held.version)
