@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from trainyard.common.errors import Unavailable
 from trainyard.common.logs.layout import rank_folder
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.logs.writer import LogWriter
+from trainyard.common.waiting import within
 from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import Api, Refused
 from trainyard.launcher.adapters.kubernetes.reports import PodReports
@@ -125,7 +126,7 @@ class PodLogs:
             delay = BACKOFF[min(tries, len(BACKOFF) - 1)]
             if ended:
                 await asyncio.sleep(delay)
-            elif await _until(followed.over, delay):
+            elif await within(followed.over, delay):
                 tries = 0
         if self._followed.get(followed.pod.uid) is followed:
             del self._followed[followed.pod.uid]
@@ -188,11 +189,3 @@ def _is_all(error: Exception, followed: _Followed, *, again: bool) -> bool:
     if isinstance(error, Refused):
         return again or error.status == 404
     return followed.gone and isinstance(error, OSError)
-
-
-async def _until(event: asyncio.Event, seconds: float) -> bool:
-    """Whether the event was set before the time was up."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            return await event.wait()
-    return False
