@@ -27,13 +27,22 @@ format:
     .venv/bin/ruff check --quiet --fix .
     .venv/bin/ruff format --quiet .
 
-# Write contract/ anew from the models
+# Write contract/ anew from the models, and what of deploy/ is made of it
 contract:
     .venv/bin/python tools/generate_contract.py
+    .venv/bin/python tools/generate_kustomize.py
+
+# Write the kustomize base anew from the Helm chart
+kustomize:
+    .venv/bin/python tools/generate_kustomize.py
 
 # Speed, as ratios in one run
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
+
+# One launcher over a thousand jobs of four pods: memory, watch lag, logs, requests; ten minutes
+bench-scale *options:
+    .venv/bin/python tests/bench/bench_launcher_scale.py {{options}}
 
 # Every example, template and mode of the frameworks, run on this machine; prints a table of the examples
 frameworks *options:

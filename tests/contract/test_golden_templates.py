@@ -71,7 +71,7 @@ class _Served:
     """The real service on a bus, for as long as a `with` lasts."""
 
     def __init__(self, bus: NatsBus, state: Path) -> None:
-        self._api = JobApi(Settings(state, "127.0.0.1", 8470, "ann", True, Tokens(state)), bus)
+        self._api = JobApi(Settings(state, "127.0.0.1", 8470, "ann", True, Tokens(state / "tokens.json"), state / "logs"), bus)
 
     async def __aenter__(self) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(await self._api.start())

@@ -58,6 +58,23 @@ async def test_a_job_is_seen_while_it_runs_and_after(page: Page, yard: YardProce
     assert all(url.startswith((origin, "data:")) for url in asked)
 
 
+async def test_restarts_are_seen_with_their_budget_and_what_decided(
+    page: Page, yard: YardProcess, gateway: Yard
+) -> None:
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    await page.goto(f"http://127.0.0.1:{yard.port('monitor')}")
+    command = ["sh", "-c", "[ $TRAINYARD_ATTEMPT = 2 ] || exit 75; sleep 3"]
+    rules = {"exit_codes": [{"codes": [75], "counts_as": "preemption"}]}
+    job = gateway.submit({"name": "again", "framework": "generic", "command": command, "retries": rules})
+    said = page.locator(f"#job-{job.job_id} .words")
+    await said.filter(has_text="restarts: 1 preemption").wait_for(timeout=30_000)
+    await said.filter(has_text="exit code 75 counts as preemption (retries.exit_codes)").wait_for(timeout=30_000)
+    await page.locator(f"#job-{job.job_id} .state.succeeded").wait_for(timeout=30_000)
+    assert "attempt 1 ended: rank 0 exited with code 75" in (await said.text_content() or "")
+    assert faults == []
+
+
 async def test_it_fits_a_phone(page: Page, yard: YardProcess) -> None:
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.goto(f"http://127.0.0.1:{yard.port('monitor')}")

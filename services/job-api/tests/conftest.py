@@ -54,7 +54,7 @@ class World:
 @pytest_asyncio.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     bus = MemoryBus()
-    settings = Settings(tmp_path, "127.0.0.1", 8470, "ann", True, Tokens(tmp_path))
+    settings = Settings(tmp_path, "127.0.0.1", 8470, "ann", True, Tokens(tmp_path / "tokens.json"), tmp_path / "logs")
     api = JobApi(settings, bus)
     transport = httpx.ASGITransport(await api.start())
     running = asyncio.create_task(api.run())

@@ -65,7 +65,9 @@ class MovesAfterReading(MemoryBus):
 @pytest.mark.timeout(10)  # a keep-alive comes after 15 seconds
 async def test_a_stream_does_not_sleep_through_an_event(tmp_path: Path) -> None:
     bus = MovesAfterReading()
-    api = JobApi(Settings(tmp_path, "127.0.0.1", 8470, "ann", True, Tokens(tmp_path)), bus)
+    api = JobApi(
+        Settings(tmp_path, "127.0.0.1", 8470, "ann", True, Tokens(tmp_path / "tokens.json"), tmp_path / "logs"), bus
+    )
     await api.start()
     job = events.JobSubmitted(job_id="j", spec=spec())
     await bus.append(job, after=0)

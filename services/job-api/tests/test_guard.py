@@ -38,7 +38,7 @@ async def test_browsers_and_strangers(world: Any, headers: dict[str, str], statu
 
 
 async def test_a_token_names_the_owner(world: Any) -> None:
-    token = Tokens(world.state).create("bob")
+    token = Tokens(world.state / "tokens.json").create("bob")
     headers = {"Authorization": f"Bearer {token}"}
     job = (
         await world.http.post(
@@ -46,17 +46,17 @@ async def test_a_token_names_the_owner(world: Any) -> None:
         )
     ).json()
     assert job["owner"] == "bob"
-    Tokens(world.state).revoke("bob")
+    Tokens(world.state / "tokens.json").revoke("bob")
     assert (await world.http.get("/v1/jobs", headers=headers)).status_code == 401
 
 
 async def test_another_address_needs_a_token_from_everybody(tmp_path: Path) -> None:
-    tokens = Tokens(tmp_path)
+    tokens = Tokens(tmp_path / "tokens.json")
     with pytest.raises(TrainyardError, match="yard token create"):
         tokens.require_for("192.0.2.1")
     token = tokens.create("ann")
     tokens.require_for("192.0.2.1")
-    api = JobApi(Settings(tmp_path, "192.0.2.1", 8470, "local", True, tokens), MemoryBus())
+    api = JobApi(Settings(tmp_path, "192.0.2.1", 8470, "local", True, tokens, tmp_path / "logs"), MemoryBus())
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(await api.start()), base_url="http://192.0.2.1:8470"
     ) as http:

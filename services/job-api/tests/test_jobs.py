@@ -197,3 +197,26 @@ async def test_a_job_is_suspended_and_resumed(world: Any) -> None:
     assert (latest[-1].event.kind, latest[-1].event.attempt) == ("queued", 2)
     again = await world.http.post(f"{path}/resume")
     assert "is not suspended: it is queued" in again.json()["detail"]
+
+
+async def test_restarts_are_remembered_while_the_next_attempt_runs(world: Any) -> None:
+    job = (await world.submit())["job_id"]
+    await run(world, job)
+    message = "rank 0 exited with code 75; exit code 75 counts as preemption (retries.exit_codes)"
+    paid = {"budget": "preemption", "budget_left": 9, "used": {"preemption": 1}}
+    lines = tuple(f"line {number}" for number in range(20))
+    await world.append(
+        events.JobRestarting(job_id=job, reason=EndReason.ERROR, message=message, log_tail=lines, **paid)
+    )
+    view = (await world.http.get(f"/v1/jobs/{job}")).json()
+    assert (view["state"], view["message"]) == ("restarting", message)
+    await world.append(events.JobStarting(job_id=job, attempt=2, backend="local", node="n"))
+    await world.append(events.JobPending(job_id=job, attempt=2, message="0/5 nodes: 3 lack nvidia.com/gpu"))
+    view = (await world.http.get(f"/v1/jobs/{job}")).json()
+    assert (view["attempt"], view["message"]) == (2, "0/5 nodes: 3 lack nvidia.com/gpu")
+    await world.append(events.JobRunning(job_id=job, attempt=2, ranks=(events.RankInfo(rank=0, pid=1),)))
+    view = (await world.http.get(f"/v1/jobs/{job}")).json()
+    assert "message" not in view
+    assert (view["restarts"]["attempt"], view["restarts"]["message"]) == (1, message)
+    assert view["restarts"]["used"] == {"preemption": 1}
+    assert not view["restarts"].get("log_tail"), "a list of jobs is no place for logs"

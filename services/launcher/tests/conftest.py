@@ -58,6 +58,7 @@ class World:
                 LocalImages(self.catalogue, self.state / "images"),
                 Admission(Need(4.0, 2**40, ranks=64), self.devices),
                 lambda job: need_of(job.spec, job.resolution),
+                accelerators=lambda: self.devices,
             ),
             noop=NoopBackend("node"),
             clock=SystemClock(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,48 @@ async def test_more_than_there_are_is_refused_at_once(gpus: Any) -> None:
     event = await gpus.until(job, "failed")
     assert event.reason is EndReason.UNSCHEDULABLE
     assert "3 accelerators (there are 2 × Tesla T4)" in event.message
+
+
+async def test_another_attempt_takes_accelerators_that_are_there(gpus: Any) -> None:
+    """One that has fallen off the bus would fail every attempt that there is."""
+    job = await gpus.submit(f"{SAYS}; test $TRAINYARD_ATTEMPT = 2", retries={"user": 1}, **ONE)
+    await gpus.until(job, "restarting")
+    gpus.devices = gpus.devices[1:]
+    await gpus.until(job, "succeeded")
+    assert LogStore(gpus.state / "logs").last_lines(job, 2, 0, 1) == ("sees GPU-1.",)
+
+
+async def test_one_that_is_gone_when_the_launcher_starts_again_is_replaced(gpus: Any, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    command = f"{SAYS}; while [ ! -e {go} ]; do sleep 0.05; done; test $TRAINYARD_ATTEMPT = 2"
+    job = await gpus.submit(command, retries={"user": 1}, **ONE)
+    await gpus.until(job, "running")
+    await gpus.kill()
+    gpus.devices = gpus.devices[1:]
+    await gpus.start()
+    go.touch()
+    await gpus.until(job, "succeeded")
+    assert LogStore(gpus.state / "logs").last_lines(job, 2, 0, 1) == ("sees GPU-1.",)
+
+
+async def test_too_few_that_are_left_end_the_job_in_words(gpus: Any) -> None:
+    job = await gpus.submit("exit 1", processes=2, retries={"user": 5}, **ONE)
+    await gpus.until(job, "restarting")
+    gpus.devices = gpus.devices[1:]
+    event = await gpus.until(job, "failed")
+    assert (event.reason, event.attempt) == (EndReason.UNSCHEDULABLE, 2)
+    assert "2 accelerators (there are 1 × Tesla T4)" in event.message
+
+
+async def test_what_others_hold_is_waited_for(gpus: Any, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    job = await gpus.submit(f"{SAYS}; test $TRAINYARD_ATTEMPT = 2", retries={"user": 1}, **ONE)
+    other = await gpus.submit(f"while [ ! -e {go} ]; do sleep 0.05; done", **ONE)
+    await gpus.until(job, "restarting")
+    await gpus.until(other, "running")
+    gpus.devices = gpus.devices[1:]  # the other one's
+    await asyncio.sleep(2.0)
+    assert (await gpus.kinds(job))[-1] == "restarting"
+    go.touch()
+    await gpus.until(job, "succeeded")
+    assert LogStore(gpus.state / "logs").last_lines(job, 2, 0, 1) == ("sees GPU-1.",)

@@ -125,3 +125,17 @@ def test_the_inventory_counts_devices_by_product() -> None:
     assert [(group.product, group.count) for group in node.accelerators] == [(A100, 2), (T4, 1)]
     assert node.accelerators[0].driver == "580.65.06"
     assert node.key == "local.here"
+
+
+def test_another_attempt_gets_what_is_there_and_a_device_that_comes_back_is_given_again() -> None:
+    gpus = [gpu(number) for number in range(3)]
+    pool = Pool(gpus)
+    assert pool.take("a", (Want(1, "gpu"),)) == ((gpus[0].id,),)
+    pool.see({device.id for device in gpus[1:]})
+    assert pool.renew("a", (Want(1, "gpu"),)) == ((gpus[1].id,),)
+    assert pool.free == len(gpus) - 2
+    assert pool.renew("a", (Want(len(gpus), "gpu"),)) is None
+    assert pool.free == len(gpus) - 2, "it keeps what it had"
+    pool.see({device.id for device in gpus})
+    pool.give_back("a")
+    assert pool.free == len(gpus)

@@ -74,7 +74,7 @@ async def test_a_supervisor_that_cannot_keep_records_says_so(world: Any, monkeyp
     monkeypatch.setattr(backend, "BIRTH", 0.5)
     made = LocalFolders.make
 
-    def spoilt(folders: LocalFolders, job: Job) -> Any:
+    def spoilt(folders: LocalFolders, job: Job, archive: bytes | None = None) -> Any:
         found = made(folders, job)
         (folders.rank(job, 0) / ".exit.json.room").mkdir(exist_ok=True)
         return found
@@ -92,7 +92,7 @@ async def test_ranks_that_were_started_end_when_the_others_cannot_be(
     made, spawned = LocalFolders.make, LocalBackend._spawn
     calls = 0
 
-    def filling(folders: LocalFolders, job: Job) -> Any:
+    def filling(folders: LocalFolders, job: Job, archive: bytes | None = None) -> Any:
         nonlocal calls
         calls += 1
         if calls > 1:

@@ -22,7 +22,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(notices, "ATTEMPTS", 3)
     monkeypatch.setattr(notices, "EACH", 2)
     nobody: Any = None
-    return Notices(nobody, SystemClock(), None, Offers())
+    return Notices(nobody, SystemClock(), [None], Offers())
 
 
 def test_the_oldest_go_first(kept: Any) -> None:

@@ -153,7 +153,14 @@ def test_the_runner_tells_of_each_process() -> None:
     assert (ends[7].code, ends[7].max_rss, ends[6].signal) == (1, 1000, 15)
 
 
-@pytest.mark.parametrize("text", ["", "it broke", "[]", '{"ranks": 3}', '{"ranks": [{"code": 1}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "it broke", "[]", '{"ranks": 3}', '{"ranks": [{"code": 1}]}', "[" * 4096, '{"ranks": [{"rank": 1e999}]}',
+        '{"ranks": [{"rank": 0, "code": "1"}]}', '{"ranks": [{"rank": 0, "signal": [9]}]}',
+        '{"ranks": [{"rank": 0, "cpu": 1e999}]}', '{"ranks": [{"rank": 0, "rss": -1}]}',
+    ],
+)  # fmt: skip
 def test_what_a_command_of_its_own_writes_there_is_harmless(text: str) -> None:
     assert read(pod(phase="Failed", containerStatuses=ended(1, message=text))).ends == ()
 
@@ -172,6 +179,13 @@ def test_what_a_command_of_its_own_writes_there_is_harmless(text: str) -> None:
 )
 def test_the_schedulers_words(message: str, words: str) -> None:
     assert unschedulable(message) == words
+
+
+@pytest.mark.parametrize("text", ["²/1", "0/²", "0/" + "9" * 5000, "0/999999999", "-1/-1", "/"])
+def test_an_annotation_that_somebody_wrote_over_is_harmless(text: str) -> None:
+    document = pod(phase="Running")
+    document["metadata"]["annotations"] = {"trainyard.dev/ranks": text}
+    assert 1 <= len(read(document).ranks) <= 1024
 
 
 def test_volcano_says_the_index_its_own_way() -> None:

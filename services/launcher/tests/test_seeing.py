@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.launcher.core.cluster.pods import Pod, RankEnd
 from trainyard.launcher.core.cluster.seeing import Attempt, newest, see
@@ -100,8 +102,18 @@ def test_a_stopped_pod_that_still_runs_is_not_over(job: Any) -> None:
     assert not seen(job(), Attempt({("worker", 0): pod(running=True)}, stopped=Stopped("cancelled")))[0].over
 
 
-def test_a_note_that_somebody_wrote_over_still_means_the_end() -> None:
-    assert parse("yes") == Stopped("it is being ended")
+NOTES = [
+    "yes", "[]", "[" * 100_000, '{"why": "x", "ended": [{"rank": 1e999, "phase": "ended", "at": 1}]}',
+    '{"why": "x", "ended": [[]]}', '{"why": "x", "ended": [{"rank": 0, "phase": "ended", "at": 1, "code": "a"}]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_a_note_that_somebody_wrote_over_still_means_the_end(note: str) -> None:
+    assert parse(note) == Stopped("it is being ended")
+
+
+def test_no_note_is_no_end() -> None:
     assert parse(None) is None
 
 

@@ -36,6 +36,8 @@ def test_the_machine_answers_where_nothing_is_said(tmp_path: Path) -> None:
         ("TRAINYARD_CPU", "-1"),
         ("TRAINYARD_CPU", "nan"),
         ("TRAINYARD_CPU", "inf"),
+        ("TRAINYARD_API_RATE", "0"),
+        ("TRAINYARD_API_RATE", "fast"),
         ("TRAINYARD_MEMORY", "much"),
         ("TRAINYARD_MEMORY", "-1"),
     ],
@@ -43,3 +45,15 @@ def test_the_machine_answers_where_nothing_is_said(tmp_path: Path) -> None:
 def test_nonsense_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(InvalidInput, match=name):
         Settings.from_env({name: value})
+
+
+def test_some_namespaces_or_all_of_them() -> None:
+    assert Settings.from_env({}).namespaces == frozenset()
+    some = Settings.from_env({"TRAINYARD_NAMESPACES": "a, b", "TRAINYARD_NAMESPACE": "a"})
+    assert some.namespaces == {"a", "b"}
+
+
+@pytest.mark.parametrize(("names", "words"), [("a,B", "no name of a namespace"), ("a,b", "'c', where jobs run")])
+def test_namespaces_that_cannot_be(names: str, words: str) -> None:
+    with pytest.raises(InvalidInput, match=f"TRAINYARD_NAMESPACES.*{words}"):
+        Settings.from_env({"TRAINYARD_NAMESPACES": names, "TRAINYARD_NAMESPACE": "c"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest_asyncio
 
@@ -12,22 +11,12 @@ from trainyard.common.bus.keyvalue import Changes, Entry, KeyValue
 from trainyard.common.bus.memory import MemoryBus
 from trainyard.common.contract.commands import ResolveJob
 from trainyard.common.contract.inventory import BUCKET, Node, NodeAccelerators
+from trainyard.common.testing.clock import ManualClock
 from trainyard.common.testing.eventually import eventually
 from trainyard.matrix.adapters.facts import shipped
 from trainyard.matrix.adapters.nodes import BucketNodes
 from trainyard.matrix.app import MatrixService
 from trainyard.matrix.settings import Settings
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = 1000.0
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.at, UTC)
-
-    def monotonic(self) -> float:
-        return self.at
 
 
 def node(name: str, *products: str, expires_at: float | None = None) -> Node:
@@ -37,7 +26,7 @@ def node(name: str, *products: str, expires_at: float | None = None) -> Node:
 
 class World:
     def __init__(self, bucket: KeyValue) -> None:
-        self.bucket, self.clock = bucket, Clock()
+        self.bucket, self.clock = bucket, ManualClock()
         self.nodes = BucketNodes(bucket, shipped().hardware, self.clock)
 
     async def put(self, *nodes: Node) -> None:

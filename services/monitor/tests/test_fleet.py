@@ -142,3 +142,22 @@ async def test_pages_and_reports(tmp_path: Path) -> None:
         assert "default-src 'none'" in report.headers["content-security-policy"]
         assert (await client.get(f"/reports/{'1' * 26}")).status_code == 404
         assert (await client.get("/reports/etc")).status_code == 422
+
+
+def test_why_a_job_does_not_run_and_why_it_began_anew() -> None:
+    fleet = Fleet()
+    running(fleet)
+    assert snapshot(fleet)["jobs"][0]["restarts"] == {}
+    lost = {"reason": EndReason.NODE_LOST, "message": "rank 0: its node is gone"}
+    tell(
+        fleet,
+        events.JobRestarting(job_id="j", **lost, budget="infrastructure", budget_left=2, used={"infrastructure": 1}),
+        events.JobStarting(job_id="j", attempt=2, backend="kubernetes", node=""),
+        events.JobPending(job_id="j", attempt=2, message="0/5 nodes: 3 lack nvidia.com/gpu"),
+    )
+    view = snapshot(fleet)["jobs"][0]
+    assert (view["state"], view["message"]) == ("starting", "0/5 nodes: 3 lack nvidia.com/gpu")
+    tell(fleet, events.JobRunning(job_id="j", attempt=2, ranks=(events.RankInfo(rank=0, pid=1),)))
+    view = snapshot(fleet)["jobs"][0]
+    assert (view["attempt"], view["message"]) == (2, "")
+    assert view["restarts"] == {"attempt": 1, "message": lost["message"], "used": {"infrastructure": 1}}

@@ -40,11 +40,12 @@ class ClusterWorld:
         self.bus = MemoryBus()
         self.launchers: dict[str, tuple[Launcher, asyncio.Task[None]]] = {}
 
-    async def start(self, member: str = "a") -> Launcher:
+    async def start(self, member: str = "a", namespaces: frozenset[str] = frozenset()) -> Launcher:
         state = self.state / member
         state.mkdir(exist_ok=True)
         settings = Settings(
             state=state,
+            logs=state / "logs",
             node="here",
             catalogue=self.state,
             cpu=1.0,
@@ -53,6 +54,7 @@ class ClusterWorld:
             # With the rights that it ships with, where a test run brings a kubeconfig of them.
             kubeconfig=os.environ.get("TRAINYARD_TEST_LAUNCHER_KUBECONFIG", str(self.kubeconfig)),
             namespace=NAMESPACE,
+            namespaces=namespaces,
             member=member,
         )
         launcher = Launcher(settings, self.bus)
@@ -132,6 +134,10 @@ class ClusterWorld:
 
     def pods(self, job: str) -> list[str]:
         return [pod["metadata"]["name"] for pod in self.items(PODS, job) if "deletionTimestamp" not in pod["metadata"]]
+
+    def running(self, job: str) -> list[str]:
+        """Pods whose container runs."""
+        return [pod["metadata"]["name"] for pod in self.items(PODS, job) if pod["status"].get("phase") == "Running"]
 
     def nodes(self, job: str) -> set[str]:
         return {pod["spec"]["nodeName"] for pod in self.items(PODS, job)}

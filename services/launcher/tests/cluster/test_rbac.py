@@ -16,7 +16,7 @@ from trainyard.launcher.adapters.kubernetes import members, sweeping
 from trainyard.launcher.adapters.kubernetes.api import USER_AGENT
 
 pytestmark = pytest.mark.integration
-ROLES = Path(__file__).resolve().parents[4] / "deploy" / "kubernetes" / "launcher-rbac.yaml"
+ROLES = Path(__file__).resolve().parents[4] / "deploy" / "helm" / "trainyard" / "files" / "launcher-rules.yaml"
 PATH = re.compile(
     r"/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)(?:/namespaces/[^/]+)?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<part>[a-z]+))?)?"
 )
@@ -37,14 +37,10 @@ def asked(method: str, path: str, query: str) -> Permission | None:
 
 
 def granted() -> set[Permission]:
-    role = next(
-        item
-        for item in yaml.safe_load_all(ROLES.read_text())
-        if (item["kind"], item["metadata"]["name"]) == ("ClusterRole", "trainyard-launcher")
-    )
+    parts = yaml.safe_load(ROLES.read_text())
     return {
         (group, resource, verb)
-        for rule in role["rules"]
+        for rule in (*parts["jobs"], *parts["nodes"])
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]

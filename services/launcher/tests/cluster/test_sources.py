@@ -70,8 +70,8 @@ async def test_what_nobody_names_goes_and_what_is_wanted_stays(cluster: Any) -> 
     job = await cluster.submit(source=named, **CODE)
     await cluster.until(job, "succeeded")
 
-    cache = ClusterCache(api, SystemClock(), None, [])
-    keeper = SourceMaps(api, sent, cache, SystemClock())
+    cache = ClusterCache(api, SystemClock(), [None], [])
+    keeper = SourceMaps(api, sent, cache, SystemClock(), [None])
     roots = [item for launcher, _ in cluster.launchers.values() for item in launcher._parts.backend.cache.roots()]
     cache._roots.update({(root.job_id, root.attempt): root for root in roots})
     delete = api.delete

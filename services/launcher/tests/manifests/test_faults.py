@@ -81,3 +81,24 @@ def test_more_ranks_than_a_node_has_ports(resolved: Make) -> None:
     large = resolved(framework="generic", replicas=10_000, kubernetes=wants)
     assert "`kubernetes.host_network` has a port for each rank" in faults(large, Cluster())[0]
     assert faults(resolved(framework="generic", replicas=10, kubernetes=wants), Cluster()) == []
+
+
+def test_a_launcher_of_some_namespaces_names_them(resolved: Make) -> None:
+    made, some = resolved(kubernetes={"namespace": "c"}), frozenset({"a", "b"})
+    (found,) = faults(made, Cluster(namespace="a", namespaces=some))
+    assert found == "`kubernetes.namespace: c`, but this launcher works in a, b only: name one of them"
+    assert faults(resolved(kubernetes={"namespace": "b"}), Cluster(namespace="a", namespaces=some)) == []
+
+
+def test_who_submits_to_us_reaches_no_namespace_that_nobody_has_named(resolved: Make) -> None:
+    """There the launcher's own rights would mount any Secret and take any service account for them."""
+    made, cluster = resolved(kubernetes={"namespace": "kube-system"}), Cluster(namespace="jobs")
+    (found,) = faults(replace(made, owner="ada"), cluster)
+    assert found.startswith(
+        "`kubernetes.namespace: kube-system`, but who submits to Trainyard itself may use jobs only"
+    )
+    assert "TRAINYARD_NAMESPACES" in found
+    assert len(faults(replace(made, owner="kubernetes/team-a"), cluster)) == 1
+    assert faults(replace(made, owner="kubernetes/kube-system"), cluster) == []  # the API server let them
+    assert faults(replace(resolved(kubernetes={"namespace": "jobs"}), owner="ada"), cluster) == []
+    assert faults(replace(resolved(), owner="ada"), cluster) == []

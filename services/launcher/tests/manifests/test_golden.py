@@ -9,8 +9,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import Cluster, build, faults
+from trainyard.launcher.core.manifests import Cluster, build, faults, planned
+from trainyard.launcher.core.manifests.names import Names
+from trainyard.launcher.core.plan import AttemptPlan
 
 GOLDEN = Path(__file__).with_name("digits-pytorch.json")
 
@@ -29,3 +33,23 @@ def test_the_example_is_what_it_was(digits: Callable[..., Job]) -> None:
 def test_the_same_job_is_the_same_bytes(digits: Callable[..., Job]) -> None:
     assert build(digits(), Cluster()) == build(digits(), Cluster())
     assert build(digits(attempt=2), Cluster()) != build(digits(), Cluster())
+
+
+def test_what_was_looked_at_for_faults_is_built_of_the_same_draft(
+    digits: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand ranks are planned and packed once, not for each question; another attempt is another draft."""
+    drafted: list[int] = []
+    attempt = planned.attempt
+
+    def counted(job: Job, cluster: Cluster, names: Names) -> AttemptPlan:
+        drafted.append(job.attempt)
+        return attempt(job, cluster, names)
+
+    monkeypatch.setattr(planned, "attempt", counted)
+    first, second, cluster = digits(), digits(attempt=2), Cluster()
+    assert faults(first, cluster) == []
+    assert build(first, cluster) == build(first, cluster)
+    assert faults(second, cluster) == []
+    assert build(second, cluster) != build(first, cluster)
+    assert drafted == [1, 2, 1]

@@ -75,3 +75,14 @@ def test_pods_wait_for_one_another_and_in_large_jobs_for_the_first(resolved: Mak
     large = plan_of(build(resolved(framework="pytorch", replicas=200), Cluster()))
     assert len(large["hosts"]) == 1
     assert large["hosts"][0].split(".")[0].endswith("-worker-0")
+
+
+def test_20_the_service_names_pods_that_are_not_ready(resolved: Make) -> None:
+    """They have to find one another to become ready."""
+    for cluster in (Cluster(), Cluster(offers=Offers(jobset=True))):
+        service, maker = build(resolved(framework="pytorch", replicas=3), cluster).rest
+        assert service["spec"]["publishNotReadyAddresses"] is True
+        assert service["spec"]["clusterIP"] == "None"
+        assert maker["spec"]["template"]["spec"]["subdomain"] == service["metadata"]["name"]
+    _, gang = build(resolved(framework="pytorch", replicas=3), Cluster(offers=Offers(volcano=True))).rest
+    assert "--publish-not-ready-addresses=true" in gang["spec"]["plugins"]["svc"]

@@ -57,3 +57,10 @@ def test_the_rank_is_the_index_that_the_controller_gives(resolved: Make, offers:
     mounted = {item["mountPath"]: item.get("subPath") for item in container["volumeMounts"]}
     assert mounted[env["TRAINYARD_OUTPUT"]] == f"{job.job_id}/output"
     assert container["workingDir"] == env["TRAINYARD_OUTPUT"]
+
+
+def test_35_requests_and_limits_are_both_kept(resolved: Make) -> None:
+    job = resolved(resources={"cpu": 1, "memory": "2G"}, limits={"cpu": 3, "memory": "4G"})
+    _, maker = build(job, Cluster()).rest
+    [asked] = [item["resources"] for item in maker["spec"]["template"]["spec"]["containers"]]
+    assert asked == {"requests": {"cpu": "1", "memory": "2000000000"}, "limits": {"cpu": "3", "memory": "4000000000"}}

@@ -43,6 +43,17 @@ class Call(Generic[V]):
     content: bytes | None = None
     """A body that is no document."""
 
+    def request(self) -> dict[str, Any]:
+        """What `httpx.Client.request` and its async twin take."""
+        return {
+            "method": self.method,
+            "url": self.path,
+            "params": self.params,
+            "json": self.body,
+            "content": self.content,
+            "headers": self.headers,
+        }
+
 
 def submit(document: Document, *, key: str | None = None) -> Call[JobView]:
     return Call("POST", "/v1/jobs", JobView, body=document, headers=_keyed(key))

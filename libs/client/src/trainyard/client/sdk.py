@@ -56,14 +56,7 @@ class Yard:
 
     def send(self, call: Call[V]) -> V:
         try:
-            response = self.http.request(
-                call.method,
-                call.path,
-                params=call.params,
-                json=call.body,
-                content=call.content,
-                headers=call.headers,
-            )
+            response = self.http.request(**call.request())
         except httpx.TransportError as error:
             raise unreachable(self.settings.url, error) from error
         return read(response, call.answer)
@@ -221,14 +214,7 @@ class AsyncYard:
 
     async def send(self, call: Call[V]) -> V:
         try:
-            response = await self.http.request(
-                call.method,
-                call.path,
-                params=call.params,
-                json=call.body,
-                content=call.content,
-                headers=call.headers,
-            )
+            response = await self.http.request(**call.request())
         except httpx.TransportError as error:
             raise unreachable(self.settings.url, error) from error
         return read(response, call.answer)

@@ -8,6 +8,7 @@ comes to listen finds the port in use.
 
 from __future__ import annotations
 
+import errno
 import random
 import socket
 from pathlib import Path
@@ -38,10 +39,21 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether it can be listened on, on every address."""
-    with socket.socket() as probe:
+    """Whether it can be listened on, on every address. A server on `::1` alone is no trouble to IPv4, but it is to whoever
+    listens on `[::]`, as most frameworks do where they can."""
+    return _binds(socket.AF_INET, port) and _binds(socket.AF_INET6, port)
+
+
+def _binds(family: socket.AddressFamily, port: int) -> bool:
+    try:
+        probe = socket.socket(family)
+    except OSError:  # a kernel without IPv6
+        return True
+    with probe:
         try:
+            if family is socket.AF_INET6:
+                probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             probe.bind(("", port))
-        except OSError:
-            return False
+        except OSError as error:
+            return error.errno == errno.EADDRNOTAVAIL  # IPv6 is switched off: nobody else can listen there either
     return True

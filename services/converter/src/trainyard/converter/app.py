@@ -27,6 +27,7 @@ def build(settings: Settings, bus: Bus) -> ConsumingService:
         serving=TritonServingCheck(settings.triton),
         clock=SystemClock(),
         state=settings.state,
+        claims=settings.claims,
     )
     converter = Converter(bus, tools)
     return ConsumingService(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from trainyard.converter.adapters.files import read_arrays, scratch_for
 from trainyard.converter.adapters.onnx_model import Runtime, Signature
 from trainyard.converter.core import batching, cases, gate, ladder, triton
 from trainyard.converter.core.cases import Array
+from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ConversionReport, ServedReport
 from trainyard.converter.ports import Exported, Exporter, ExportFault, ExportRequest, ModelFault, ServingCheck
@@ -49,6 +50,7 @@ class Tools:
     serving: ServingCheck
     clock: Clock
     state: Path
+    claims: Claims = field(default_factory=Claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Pro
 
 async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     await tell("prepare", "reading the samples", 0.02)
+    record.request = _on_this_side(record.request, tools.claims)
     await asyncio.to_thread(_prepare, record)
     exported = await _climb(record, tools, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
@@ -85,6 +88,11 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
         config = await asyncio.to_thread(_write_repository, record, exported)
         await tell("serve", "asking a server for a prediction", 0.85)
         await _serve(record, tools, exported, config)
+
+
+def _on_this_side(request: ConversionRequested, claims: Claims) -> ConversionRequested:
+    folders = {name: str(claims.local(getattr(request.spec, name))) for name in ("workdir", "artifacts")}
+    return request.model_copy(update={"spec": request.spec.model_copy(update=folders)})
 
 
 def _prepare(record: Record) -> None:

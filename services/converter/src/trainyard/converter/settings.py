@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trainyard.common.images import catalogue
 from trainyard.common.runtime.settings import RuntimeSettings
+from trainyard.converter.core.claims import Claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class Settings:
     catalogue: Path
     triton: str | None
     """`host:port` of a Triton to prove against; None: the embedded server."""
+    claims: Claims = field(default_factory=Claims)
+    """Where the claims that hold what jobs of a cluster wrote are mounted here."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
@@ -23,4 +26,5 @@ class Settings:
             state=RuntimeSettings.from_env("converter", env).state,
             catalogue=catalogue.folder(env),
             triton=env.get("TRAINYARD_TRITON_URL") or None,
+            claims=Claims.read(env.get("TRAINYARD_CLAIMS") or ""),
         )

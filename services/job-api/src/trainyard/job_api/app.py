@@ -44,7 +44,7 @@ class JobApi:
             commands=self._bus,
             reads=Queries(open_reader(self._store.path)),
             changes=self._board,
-            logs=LogStore(self._settings.state / "logs"),
+            logs=LogStore(self._settings.logs),
             workdirs=Folders(
                 sources=await Sources.open(self._bus),
                 templates=self._settings.templates,

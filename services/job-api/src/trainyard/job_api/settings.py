@@ -24,6 +24,8 @@ class Settings:
     check_workdir: bool
     """Look for a job's folder at submission; off where those who submit work on other machines."""
     tokens: Tokens
+    logs: Path
+    """Where the launcher writes what jobs say."""
     sends_sources: bool = False
     """Jobs run on machines that do not see this one's folders: on a cluster, or with another yard's launcher."""
     templates: Path = field(default_factory=lambda: _templates({}))
@@ -33,7 +35,7 @@ class Settings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
         runtime = RuntimeSettings.from_env("job-api", env)
-        tokens = Tokens(runtime.state)
+        tokens = Tokens(runtime.tokens)
         tokens.require_for(runtime.host)
         check = choice(env, "TRAINYARD_CHECK_WORKDIR", "on", ("on", "off")) == "on"
         return cls(
@@ -44,6 +46,7 @@ class Settings:
             check_workdir=check,
             sends_sources=not check or env.get("TRAINYARD_BACKEND") == "kubernetes",
             tokens=tokens,
+            logs=runtime.logs,
             templates=_templates(env),
             limits=_limits(env),
         )

@@ -78,6 +78,7 @@ class Launcher:
             LocalImages(settings.catalogue, settings.state / "images"),
             Admission(Need(settings.cpu, settings.memory, ranks=settings.ranks), devices),
             lambda job: need_of(job.spec, job.resolution),
+            accelerators=lambda: nvml.devices(settings.visible),
             work=[lambda: inventory.tell(nodes, node, self._clock)],
         )
 

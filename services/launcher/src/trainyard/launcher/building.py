@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 
 from trainyard.common.contract import events
 from trainyard.common.errors import TrainyardError
 from trainyard.common.lifecycle.states import State
+from trainyard.common.waiting import within
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.ports import Images
 from trainyard.launcher.shepherd import Shepherd
@@ -59,6 +59,4 @@ class Building:
                 )
                 await writer.tell(event)
                 told, number = fraction or 0.0, number + 1
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK):
-                    await over.wait()
+            await within(over, LOOK)

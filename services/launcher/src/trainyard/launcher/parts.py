@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.devices import Device
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.ports import Backend, Images, Share
 
@@ -21,6 +22,8 @@ class Parts:
     need: Callable[[Job], Need]
     """What admission counts for a job."""
     share: Share | None = None
+    accelerators: Callable[[], Sequence[Device]] = tuple
+    """Those of this machine, at this moment; may take a second."""
     work: list[Work] = field(default_factory=list)
     """What runs beside the reconciler."""
     moved: Callable[[str], None] = lambda job_id: None

@@ -58,6 +58,10 @@ class Backend(Protocol):
         """The last log lines of a rank of the present attempt."""
         ...
 
+    def heard_all(self, job: Job) -> bool:
+        """Whether no more lines will come of the present attempt's ranks that have ended."""
+        ...
+
     def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
         """Reports after number `after` of a rank (None: the lowest that reports), oldest first."""
         ...

@@ -18,11 +18,12 @@ from trainyard.common.contract import events, subjects
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.building import Building
 from trainyard.launcher.core.admission import Need
+from trainyard.launcher.core.devices import Given
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.pending import pending_fault
 from trainyard.launcher.parts import Parts
 from trainyard.launcher.ports import ActiveSet, Backend
-from trainyard.launcher.shepherd import Shepherd
+from trainyard.launcher.shepherd import Shepherd, Unschedulable
 
 log = structlog.get_logger()
 P = ParamSpec("P")
@@ -47,6 +48,7 @@ class Reconciler:
         self._building = Building(parts.images, self._writer)
         self._admission = parts.admission
         self._needed = parts.need
+        self._accelerators = parts.accelerators
         self._share = parts.share
         self._moved = parts.moved
         self._clock = clock
@@ -207,8 +209,22 @@ class Reconciler:
     def _herd(self, job: Job) -> None:
         shepherd = self._writer(job)
         shepherd.devices = self._admission.devices_of(job.job_id)
+        shepherd.renew = self._renew
         self._shepherds[job.job_id] = shepherd
         self._tending[job.job_id] = self._spawn(self._run, shepherd)
+
+    async def _renew(self, job: Job) -> Given | None:
+        """Accelerators for another attempt: one of those that it had may be what the last one failed of. Raises
+        Unschedulable where too few are left."""
+        need = self._need(job)
+        if not need.devices:
+            return ()
+        there = [device.id for device in await asyncio.to_thread(self._accelerators)]
+        given = self._admission.renew(job.job_id, need, there)
+        fault = self._admission.impossible(need) if given is None else None
+        if fault is not None:
+            raise Unschedulable(fault)
+        return given
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id

@@ -19,11 +19,13 @@ from trainyard.common.runtime.settings import RuntimeSettings
 
 RANKS_A_CORE = 32
 RANKS_AT_LEAST = 64
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     state: Path
+    logs: Path
     node: str
     catalogue: Path
     cpu: float
@@ -38,8 +40,13 @@ class Settings:
     """Where jobs run that name none, and where the launchers' leases are."""
     output_claim: str | None = None
     """A ReadWriteMany claim for what jobs write; None: that ends with the pods."""
+    namespaces: frozenset[str] = frozenset()
+    """The only ones where jobs may run and resources are looked at; empty: TrainingJobs of all of them, each in its own,
+    and other jobs in `namespace` alone."""
     member: str = ""
     """This launcher's name among those that share a cluster."""
+    api_rate: float = 100.0
+    """Requests a second with which the cluster is changed, in the long run."""
     visible: str | None = None
     """The NVIDIA GPUs that jobs may have, as CUDA_VISIBLE_DEVICES says it; None: all."""
 
@@ -50,8 +57,11 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
+        runtime = RuntimeSettings.from_env("launcher", env)
+        namespace = env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default"
         return cls(
-            state=RuntimeSettings.from_env("launcher", env).state,
+            state=runtime.state,
+            logs=runtime.logs,
             node=env.get("TRAINYARD_NODE") or socket.gethostname(),
             catalogue=catalogue.folder(env),
             cpu=_cpu(env),
@@ -59,9 +69,11 @@ class Settings:
             visible=env.get("CUDA_VISIBLE_DEVICES"),
             backend=_backend(env),
             kubeconfig=env.get("TRAINYARD_KUBECONFIG") or env.get("KUBECONFIG") or None,
-            namespace=env.get("TRAINYARD_NAMESPACE") or env.get("POD_NAMESPACE") or "default",
+            namespace=namespace,
+            namespaces=_namespaces(env, namespace),
             output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
             member=_member(env),
+            api_rate=_positive(env, "TRAINYARD_API_RATE", 100.0, "requests a second, such as 100"),
         )
 
 
@@ -72,6 +84,21 @@ def _backend(env: Mapping[str, str]) -> str:
     return text
 
 
+def _namespaces(env: Mapping[str, str], default: str) -> frozenset[str]:
+    """TRAINYARD_NAMESPACES, with commas between them. The one of jobs that name none must be among them."""
+    names = frozenset(name.strip() for name in (env.get("TRAINYARD_NAMESPACES") or "").split(",") if name.strip())
+    for name in sorted(names):
+        if not _NAMESPACE.fullmatch(name):
+            raise InvalidInput.one(f"{name!r} is no name of a namespace", "TRAINYARD_NAMESPACES", "a,b,c")
+    if names and default not in names:
+        raise InvalidInput.one(
+            f"{default!r}, where jobs run that name no namespace, is not among them",
+            "TRAINYARD_NAMESPACES",
+            "add it, or set TRAINYARD_NAMESPACE to one of them",
+        )
+    return names
+
+
 def _member(env: Mapping[str, str]) -> str:
     """The pod's name, which is its own; on a machine with several launchers of one cluster it must be set."""
     name = env.get("TRAINYARD_MEMBER") or env.get("POD_NAME") or socket.gethostname()
@@ -79,17 +106,22 @@ def _member(env: Mapping[str, str]) -> str:
 
 
 def _cpu(env: Mapping[str, str]) -> float:
-    text = env.get("TRAINYARD_CPU")
+    # What this process may use, which in a container is less than the machine has.
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _positive(env, "TRAINYARD_CPU", float(here), "a number of cores, such as 4 or 0.5")
+
+
+def _positive(env: Mapping[str, str], name: str, otherwise: float, example: str) -> float:
+    text = env.get(name)
     if not text:
-        # What this process may use, which in a container is less than the machine has.
-        return float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
+        return otherwise
     try:
-        cores = float(text)
+        value = float(text)
     except ValueError:
-        cores = math.nan
-    if not 0 < cores < math.inf:
-        raise InvalidInput.one(f"{text!r} is not a number of cores", "TRAINYARD_CPU", "such as 4 or 0.5")
-    return cores
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InvalidInput.one(f"{text!r} is not {example.partition(',')[0]}", name, example)
+    return value
 
 
 def _cgroup_memory() -> float:

@@ -7,7 +7,7 @@ at any line; the next launcher's shepherd of the same job goes on with the same 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -24,7 +24,7 @@ from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
-from trainyard.launcher.core.sight import Append, Sight, Start, Stop
+from trainyard.launcher.core.sight import Append, Sight, Start, Stop, Wait
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 
@@ -35,6 +35,10 @@ FAULT_DELAY = 2.0  # seconds
 TAIL = 20
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING})
 _WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.SUSPENDING, State.CANCELLING})
+
+
+class Unschedulable(TrainyardError):
+    """There is no longer what the job asks for."""
 
 
 @dataclass(slots=True)
@@ -48,6 +52,8 @@ class Shepherd:
     """Shared by all shepherds: so many appends are under way at once."""
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
+    renew: Callable[[Job], Awaitable[tuple[tuple[str, ...], ...] | None]] | None = None
+    """Accelerators for another attempt; None while they are not to be had. Raises Unschedulable."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel), or the backend sees something new."""
     _suspending: bool = False
@@ -83,6 +89,8 @@ class Shepherd:
     async def _turn(self, progress: Progress, age: float) -> None:
         if self.job.head.state is State.RESTARTING:
             await self._rest(restart_delay(self.job))
+            if not await self._renewed():
+                return
         ranks = self.backend.look(self.job) if self.job.head.state in _WITH_RANKS else ()
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
         decision = decide(self._sight(ranks, progress))
@@ -95,7 +103,24 @@ class Shepherd:
             if isinstance(decision, Stop):
                 await self.backend.stop(self.job, decision.why)
             soon, later = self.backend.poll
-            await self._wait(soon if age < PATIENT_AFTER else later)
+            patience = soon if age < PATIENT_AFTER else later
+            asked = decision.seconds if isinstance(decision, Wait) else None
+            await self._wait(patience if asked is None else min(asked, patience))
+
+    async def _renewed(self) -> bool:
+        """Whether the next attempt may begin: it takes its accelerators anew."""
+        job = self.job
+        if self.renew is None or job.head.state is not State.RESTARTING:
+            return True
+        try:
+            given = await self.renew(job)
+        except Unschedulable as error:
+            reason = EndReason.UNSCHEDULABLE
+            failed = events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))
+            await self.append(failed)
+            return False
+        self.devices = given if given is not None else self.devices
+        return given is not None
 
     def _sight(self, ranks: Sequence[RankSeen], progress: Progress) -> Sight:
         job = self.job
@@ -109,6 +134,7 @@ class Shepherd:
             outputs=self.backend.outputs(job),
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
             devices=self.devices,
+            heard_all=self.backend.heard_all(job),
             told=self._told,
         )
 

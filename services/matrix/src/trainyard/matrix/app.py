@@ -30,7 +30,9 @@ class MatrixService:
         facts = shipped()
         self._nodes = BucketNodes(await self._bus.keyvalue(BUCKET), facts.hardware, SystemClock())
         await self._nodes.load()
-        matrix = Matrix.of(self._bus, CatalogueImages(self._settings.catalogue), facts, self._nodes)
+        matrix = Matrix.of(
+            self._bus, CatalogueImages(self._settings.catalogue, self._settings.pins), facts, self._nodes
+        )
         self._consuming = ConsumingService(
             self._bus,
             [

@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
+from trainyard.common.errors import InvalidInput
 from trainyard.common.runtime.credentials import Tokens
 from trainyard.common.runtime.settings import RuntimeSettings, local_user, service_port
 
@@ -24,7 +26,7 @@ class Settings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Settings:
         runtime = RuntimeSettings.from_env("monitor", env)
-        tokens = Tokens(runtime.state)
+        tokens = Tokens(runtime.tokens)
         tokens.require_for(runtime.host)
         base = runtime.port - service_port("monitor", 0)
         return cls(
@@ -33,5 +35,13 @@ class Settings:
             interval=2.0,
             local_owner=local_user(),
             tokens=tokens,
-            api_url=f"http://{runtime.host}:{service_port('job-api', base)}",
+            api_url=_url(env) or f"http://{runtime.host}:{service_port('job-api', base)}",
         )
+
+
+def _url(env: Mapping[str, str]) -> str:
+    """TRAINYARD_API_URL; empty where job-api is a process beside this one."""
+    url = (env.get("TRAINYARD_API_URL") or "").rstrip("/")
+    if url and not (urlsplit(url).scheme in {"http", "https"} and urlsplit(url).netloc):
+        raise InvalidInput.one(f"{url!r} is no address of job-api", "TRAINYARD_API_URL", "such as http://job-api:8470")
+    return url

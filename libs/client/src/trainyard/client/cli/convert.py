@@ -41,7 +41,7 @@ def convert(
         view = gateway.convert(spec)
         if watch:
             with Progress(
-                TextColumn("[bold]{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"),
+                TextColumn("[bold]{task.description}"), BarColumn(), TextColumn("{task.fields[words]}", markup=False),
                 console=output.errors, disable=as_json,
             ) as progress:  # fmt: skip
                 watch_conversion(gateway, view.conversion_id, progress)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from trainyard.client.cli import output
 from trainyard.client.cli.context import AsJson
@@ -71,7 +72,7 @@ def listing(limit: int = 50, as_json: AsJson = False) -> None:
     for heading in ("NUMBER", "TIME", "CONSUMER", "SUBJECT", "REASON"):
         table.add_column(heading, overflow="fold")
     for letter in letters:
-        table.add_row(str(letter.seq), letter.time, letter.consumer, letter.subject, letter.reason)
+        table.add_row(str(letter.seq), letter.time, letter.consumer, letter.subject, Text(letter.reason))
     output.console.print(table if letters else "no dead letters")
 
 

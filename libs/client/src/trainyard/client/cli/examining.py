@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from trainyard.client import examination
 from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson
-from trainyard.client.yard import cluster
 from trainyard.common.contract.findings import Finding
 
 Kubeconfig = Annotated[
@@ -31,8 +31,8 @@ def check(
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Where Trainyard is or will be.")] = "trainyard",
 ) -> None:
     """Say whether Trainyard can be installed in a cluster, and how it fares where it is. Changes nothing."""
-    where = cluster.Where.read(os.environ, kubeconfig, context, namespace)
-    show(cluster.examine("installation", where), as_json=as_json)
+    where = examination.Where.read(os.environ, kubeconfig, context, namespace)
+    show(examination.examine("installation", where), as_json=as_json)
 
 
 def show(findings: Sequence[Finding], *, as_json: bool) -> None:

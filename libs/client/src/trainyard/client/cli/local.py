@@ -14,13 +14,13 @@ from typing import Annotated
 
 import typer
 
-from trainyard.client import files
+from trainyard.client import examination, files
 from trainyard.client.cli import examining, exits, output, summary
 from trainyard.client.cli.context import AsJson
 from trainyard.client.cli.watching import watch_job
 from trainyard.client.sdk import Yard
-from trainyard.client.yard import cluster, preflight
-from trainyard.client.yard import doctor as examination
+from trainyard.client.yard import doctor as here
+from trainyard.client.yard import preflight
 from trainyard.client.yard.layout import Layout
 from trainyard.client.yard.record import Record, end, is_held
 from trainyard.client.yard.supervisor import GRACE, START_TIMEOUT, Supervisor, is_ready
@@ -72,9 +72,9 @@ def doctor(
     namespace: examining.InNamespace = None,
 ) -> None:
     """Look at everything that a yard needs on this machine, and say what is missing."""
-    findings = examination.examine(Layout.read(os.environ))
+    findings = here.examine(Layout.read(os.environ))
     if kubernetes:
-        findings += cluster.examine("jobs", cluster.Where.read(os.environ, kubeconfig, context, namespace))
+        findings += examination.examine("jobs", examination.Where.read(os.environ, kubeconfig, context, namespace))
     examining.show(findings, as_json=as_json)
 
 

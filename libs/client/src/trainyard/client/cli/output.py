@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.contract.views import ConversionView, JobView
@@ -60,7 +61,13 @@ def jobs_table(jobs: list[JobView]) -> Table:
         table.add_column(heading, no_wrap=True, min_width=26 if heading == "JOB" else None)
     for job in jobs:
         table.add_row(
-            job.job_id, job.name, job.framework, state(job.state), progress_words(job.progress), age(job), job.owner
+            job.job_id,
+            job.name,
+            job.framework,
+            state(job.state),
+            progress_words(job.progress),
+            age(job),
+            Text(job.owner),
         )
     return table
 
@@ -90,6 +97,17 @@ def took(start: str | None, end: str | None) -> str:
     return human_seconds((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
 
 
+def restart_words(job: JobView) -> str:
+    """What each budget has paid, of what it has, and why the last attempt that ended did."""
+    last = job.restarts
+    if last is None:
+        return ""
+    budgets = job.spec.get("retries", {})
+    paid = [f"{count} of {budgets.get(name, '?')} {name}" for name, count in sorted(last.get("used", {}).items())]
+    why = f"attempt {last['attempt']} ended: {last['message']}"
+    return "; ".join([*paid, *([why] if last["message"] != job.message else [])])
+
+
 def job_details(job: JobView) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -103,6 +121,7 @@ def job_details(job: JobView) -> Table:
         "framework": job.framework,
         "image": (job.resolution or {}).get("image"),
         "attempt": str(job.attempt) if job.attempt else None,
+        "restarts": restart_words(job),
         "progress": progress_words(job.progress),
         "submitted": job.submitted_at,
         "ran for": took(job.started_at, job.ended_at),
@@ -111,16 +130,17 @@ def job_details(job: JobView) -> Table:
     }
     for name, value in rows.items():
         if value:
-            table.add_row(name, value)
+            # A message may hold a log line, and that [brackets].
+            table.add_row(name, value if name == "state" else Text(value))
     for conversion in job.conversions:
         table.add_row("conversion", conversion_words(conversion))
     return table
 
 
-def conversion_words(conversion: ConversionView) -> str:
-    words = f"{conversion.conversion_id}  {state(conversion.state)}"
+def conversion_words(conversion: ConversionView) -> Text:
+    words = Text.from_markup(f"{conversion.conversion_id}  {state(conversion.state)}")
     if conversion.state == "running":
-        return f"{words}  {conversion.step} ({conversion.fraction:.0%})"
+        words.append(f"  {conversion.step} ({conversion.fraction:.0%})")
     if conversion.state == "failed":
-        return f"{words}  {conversion.message}"
+        words.append(f"  {conversion.message}")
     return words

@@ -15,6 +15,7 @@ from trainyard.client.cli import (
     frameworks,
     images,
     jobs,
+    k8s,
     local,
     matrix,
     nodes,
@@ -50,6 +51,7 @@ for module in (jobs, streams, convert, frameworks, nodes, local):
 app.add_typer(images.app, name="images")
 app.add_typer(matrix.app, name="matrix")
 app.add_typer(templates.app, name="templates")
+app.add_typer(k8s.app, name="k8s")
 app.add_typer(tokens.app, name="token")
 app.add_typer(deadletters.app, name="deadletters")
 

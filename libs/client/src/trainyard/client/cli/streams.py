@@ -6,6 +6,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from trainyard.client.cli import output
 from trainyard.client.cli.context import AsJson, JobIdArgument, yard
@@ -43,10 +44,10 @@ def events(ctx: typer.Context, job: JobIdArgument, follow: Follow = False, as_js
     with yard(ctx) as gateway:
         if not follow:
             for event in gateway.events(job).events:
-                _show(event, as_json)
+                show(event, as_json)
             return
         for event in gateway.follow_events(job):
-            _show(event, as_json)
+            show(event, as_json)
 
 
 def register(app: typer.Typer) -> None:
@@ -54,9 +55,11 @@ def register(app: typer.Typer) -> None:
     app.command("events")(events)
 
 
-def _show(event: EventView, as_json: bool) -> None:
+def show(event: EventView, as_json: bool) -> None:
     if as_json:
         output.as_json(event)
         return
     words = event.data.get("message") or output.progress_words(event.data)
-    output.console.print(f"{event.time}  {event.seq:>7}  {output.state(event.kind):<12}  {words}", highlight=False)
+    blank = " " * (12 - len(event.kind))  # of the word alone: its colour has no width
+    line = Text.from_markup(f"{event.time}  {event.seq:>7}  {output.state(event.kind)}{blank}  ")
+    output.console.print(line.append(words), highlight=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 
 from trainyard.client.cli import output
 from trainyard.client.yard.layout import Layout
@@ -15,7 +16,7 @@ def show(job: JobView, layout: Layout) -> None:
     table.add_column(overflow="fold")
     table.add_row("job", f"{job.name} {output.state(job.state)} ({job.job_id})")
     if job.message:
-        table.add_row("message", job.message)
+        table.add_row("message", Text(job.message))
     accuracy = (job.progress or {}).get("metrics", {}).get("accuracy")
     if accuracy is not None:
         table.add_row("accuracy", f"{accuracy:.4f} on held-out samples")

@@ -18,7 +18,11 @@ command: {command}
 # labels: {{team: vision}}
 # env: {{EPOCHS: 10}}
 {shape}
-# retries: {{user: 0, infrastructure: 3, preemption: 10}}
+# retries:                    # attempts beyond the first, by who is at fault
+#   user: 0
+#   infrastructure: 3
+#   preemption: 10
+#   exit_codes: [{{codes: [75], counts_as: preemption}}]   # or user, infrastructure, fatal (never again)
 # timeouts: {{pending: 1h, active: 2d, idle: 30m, grace: 30s}}
 # convert:                    # to ONNX and a Triton repository, proven equal
 #   model: model:build        # module:factory of the untrained model

@@ -15,7 +15,7 @@ app = typer.Typer(help="API tokens of the yard on this machine.", no_args_is_hel
 
 
 def _tokens() -> Tokens:
-    return Tokens(RuntimeSettings.from_env("job-api", os.environ).state)
+    return Tokens(RuntimeSettings.from_env("job-api", os.environ).tokens)
 
 
 @app.command()

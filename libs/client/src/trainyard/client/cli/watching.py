@@ -57,7 +57,7 @@ def _progress(quiet: bool) -> Progress:
         BarColumn(bar_width=28),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[words]}"),
+        TextColumn("{task.fields[words]}", markup=False),
         console=output.errors,
         disable=quiet,
     )

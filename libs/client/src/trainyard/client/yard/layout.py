@@ -11,6 +11,7 @@ from trainyard.common.errors import InvalidInput
 from trainyard.common.runtime.settings import (
     BASE_PORT,
     SERVICES,
+    RuntimeSettings,
     integer,
     is_loopback,
     nats_port,
@@ -39,12 +40,15 @@ class Layout:
     nats_listen: str
     nats_user: str | None
     nats_password: str | None
+    tokens: Path
 
     @classmethod
     def read(cls, env: Mapping[str, str]) -> Layout:
         """Raises InvalidInput where others could reach something that asks for no credentials."""
+        runtime = RuntimeSettings.from_env("job-api", env)
         layout = cls(
-            state=Path(env.get("TRAINYARD_STATE", ".yard")).absolute(),
+            state=runtime.state,
+            tokens=runtime.tokens,
             base_port=integer(env, "TRAINYARD_BASE_PORT", BASE_PORT, 1024, 65_000),
             listen=env.get("TRAINYARD_LISTEN", "127.0.0.1"),
             nats_listen=env.get("TRAINYARD_NATS_LISTEN", "127.0.0.1"),

@@ -20,7 +20,7 @@ MIN_FREE = 256 * 2**20  # bytes; JetStream stops storing on a full disk
 def check(layout: Layout) -> None:
     """Raises TrainyardError: one sentence, with what to do."""
     _disk(layout.state)
-    Tokens(layout.state).require_for(layout.listen)
+    Tokens(layout.tokens).require_for(layout.listen)
     children = (layout.nats(), *layout.services())
     hosts = {"nats-server": layout.nats_listen, "job-api": layout.listen, "monitor": layout.listen}
     for child in children:

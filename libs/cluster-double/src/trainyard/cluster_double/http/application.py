@@ -6,6 +6,7 @@ aiohttp rather than an ASGI stack: a test must be able to cut a connection at a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 
@@ -185,17 +186,18 @@ class Application:
         url = logs.kubelet_url(self._cluster, target.namespace, target.name, request.query)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         if url is not None:
-            self._session = self._session or aiohttp.ClientSession()
-            async for chunk in logs.lines(self._session, url, request.query):
+            if self._session is None:  # as many logs at once as are asked for
+                self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+            with contextlib.suppress(ConnectionError):  # the client goes while a log is followed
+                async for chunk in logs.lines(self._session, url, request.query):
+                    if not response.prepared:
+                        await response.prepare(request)
+                    await response.write(chunk)
                 if not response.prepared:
                     await response.prepare(request)
-                await response.write(chunk)
-        if not response.prepared:
-            if url is None:
-                return web.Response(status=204)
-            await response.prepare(request)
-        await response.write_eof()
-        return response
+                await response.write_eof()
+            return response
+        return web.Response(status=204)
 
     async def _plain(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.path.strip("/")

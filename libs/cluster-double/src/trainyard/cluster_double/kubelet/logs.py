@@ -100,15 +100,18 @@ class Logs:
         stamped = query.get("timestamps") == "true"
         for chunk in _selected(output, dict(query), stamped=stamped):
             await response.write(chunk)
-        while query.get("follow") == "true":
-            changed = output.changed
-            for at, text in output.lines[max(0, position - output.dropped) :]:
-                await response.write(_printed(at, text, stamped=stamped))
-            position = output.dropped + len(output.lines)
-            if output.closed:
-                break
-            await changed.wait()
-        await response.write_eof()
+        try:
+            while query.get("follow") == "true":
+                changed = output.changed
+                for at, text in output.lines[max(0, position - output.dropped) :]:
+                    await response.write(_printed(at, text, stamped=stamped))
+                position = output.dropped + len(output.lines)
+                if output.closed:
+                    break
+                await changed.wait()
+            await response.write_eof()
+        except ConnectionError:  # whoever followed went
+            pass
         return response
 
 

@@ -23,7 +23,7 @@ from trainyard.cluster_double.kubelet import status as statuses
 from trainyard.cluster_double.kubelet.client import STRATEGIC, Client, Refused
 from trainyard.cluster_double.kubelet.logs import Logs, Output
 from trainyard.cluster_double.kubelet.nodes import Node
-from trainyard.cluster_double.kubelet.script import KILLED, Script
+from trainyard.cluster_double.kubelet.script import KILLED, Runner, Script
 from trainyard.cluster_double.kubelet.status import Life
 
 
@@ -97,8 +97,10 @@ class PodRun:
         output = self._logs.open(self.place)
         self._life = replace(self._life, started=time.time())
         # A container that ends at once is reported once, as it ended.
-        if script.run_seconds != 0:
+        if script.run_seconds != 0 or script.really is not None:
             await self._report(statuses.running(self.pod, self._life))
+        if script.really is not None:
+            return await self._run_really(script.really, output, script)
         speaking = asyncio.create_task(_speak(output, script))
         try:
             await self._sleep(script.run_seconds)
@@ -111,6 +113,15 @@ class PodRun:
             return script.exit_code, script
         finally:
             speaking.cancel()
+            output.close()
+
+    async def _run_really(self, runner: Runner, output: Output, script: Script) -> tuple[int, Script]:
+        try:
+            code, message = await runner.run(
+                self.pod, self._client, lambda text: output.write(text, time.time()), self._deleted
+            )
+            return code, replace(script, message=message)
+        finally:
             output.close()
 
     async def _stop(self, script: Script) -> int:

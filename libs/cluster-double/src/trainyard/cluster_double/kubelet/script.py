@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from trainyard.cluster_double.core.objects import Json, labels_of, name_of
+from trainyard.cluster_double.kubelet.client import Client
 
 KILLED, TERMINATED = 137, 143
+
+
+class Runner(Protocol):
+    async def run(self, pod: Json, client: Client, say: Callable[[str], None], stop: asyncio.Event) -> tuple[int, str]:
+        """The container's exit code and termination message, once it has ended. `stop`: it is told to end, and killed
+        after the pod's grace period."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,8 @@ class Script:
     stop_seconds: float | None = 0.0
     """How long it takes to obey SIGTERM; None ignores it until the grace period is over."""
     stop_code: int = TERMINATED
+    really: Runner | None = None
+    """Runs the pod's container instead of playing it: what it says is the log, how it ends is the end."""
     restart_seconds: float = 0.2
     """Between the end of a container and its next start, where the pod's policy restarts it."""
 

@@ -23,6 +23,7 @@ from nats.js.errors import APIError
 from trainyard.common.bus import direct, streams
 from trainyard.common.bus.keyvalue import Changes, Entry, Gone, checked_bucket, checked_key
 from trainyard.common.errors import InvalidInput, StaleSequence, Unavailable
+from trainyard.common.waiting import within
 
 _WRONG_LAST_SEQUENCE = (10071, 10164)
 _TRY, _PATIENCE = 3.0, 60.0  # seconds: one write, all tries of it
@@ -119,10 +120,7 @@ class NatsKeyValue:
 
     async def _something_new(self, woken: asyncio.Event, last: int) -> bool:
         """Waits for a message on the bucket's subjects, then until the stream shows it. False after a while without."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_IDLE):
-                await woken.wait()
-        if not woken.is_set():
+        if not await within(woken, _IDLE):
             return False
         woken.clear()
         for delay in _LOOKS:

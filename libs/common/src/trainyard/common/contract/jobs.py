@@ -15,6 +15,7 @@ from trainyard.common.contract.conversions import ConvertSpec
 from trainyard.common.contract.frameworks import FRAMEWORKS, RESERVED_ENV, FrameworkName, fault
 from trainyard.common.contract.kubernetes import Kubernetes
 from trainyard.common.contract.sources import IN_IMAGE, SOURCE
+from trainyard.common.contract.retries import Retries
 from trainyard.common.contract.model import RESOURCE, STORED, Bytes, DnsLabel, Duration, Spec, Text
 
 _SHORT = ("replicas", "processes", "resources", "limits")
@@ -120,14 +121,6 @@ class Role(Spec):
     limits: Limits = Limits()
     background: bool | None = None
     """It serves the others: ended when they are done, its own end decides nothing. Absent: as the framework has it."""
-
-
-class Retries(Spec):
-    """Attempts beyond the first, by who is at fault; each failure is paid from its own budget."""
-
-    user: Annotated[int, Field(ge=0, le=100)] = 0
-    infrastructure: Annotated[int, Field(ge=0, le=100)] = 3
-    preemption: Annotated[int, Field(ge=0, le=1000)] = 10
 
 
 class Timeouts(Spec):
@@ -243,6 +236,18 @@ class JobSpec(Spec):
             _usable(env, reserved)
         if roles and all(role.background for role in roles.values()):
             raise ValueError("every role is `background`: nothing would decide when the job is done")
+        return self
+
+    @model_validator(mode="after")
+    def _rules_are_of_its_roles(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
+        roles = self.all_roles()
+        for index, rule in enumerate(self.retries.exit_codes):
+            if rule.role is not None and rule.role not in roles:
+                raise ValueError(
+                    f"retries.exit_codes[{index}] speaks of role {rule.role}, and the job has {', '.join(sorted(roles))}"
+                )
         return self
 
     @property

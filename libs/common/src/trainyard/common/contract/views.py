@@ -52,6 +52,8 @@ class JobView(View):
     resolution: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
     """The newest progress event."""
+    restarts: dict[str, Any] | None = None
+    """The newest restart: which attempt ended, why, the budget that paid, and what each has paid so far (`used`)."""
     result: dict[str, Any] | None = None
     """The event that ended it."""
     conversions: list[ConversionView] = []

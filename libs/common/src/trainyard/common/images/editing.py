@@ -10,10 +10,10 @@ from pathlib import Path
 
 import uv
 
-from trainyard.common.errors import InvalidInput, TrainyardError
+from trainyard.common.errors import TrainyardError
+from trainyard.common.images import pins
 from trainyard.common.images.uv import environment
 
-DIGEST = re.compile(r"^(?P<reference>[^@\s]+)@(?P<digest>sha256:[0-9a-f]{64})$")
 _SECTION = re.compile(r"(?m)^\[container\][^\n]*\n")
 _OPTIONS = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links")
 
@@ -42,14 +42,10 @@ def lock(image: Path, *, upgrade: bool = False) -> bool:
 
 def pin(image: Path, pushed: str) -> None:
     """Writes where the container image was pushed, by digest, into image.toml. Raises InvalidInput."""
-    found = DIGEST.match(pushed)
-    if found is None:
-        raise InvalidInput.one(
-            f"{pushed!r} has no digest", "reference", "write registry/name@sha256:<64 hexadecimal digits>"
-        )
+    reference, digest = pins.parse(pushed)
     file = image / "image.toml"
     text = re.sub(r"(?m)^(reference|digest) = .*\n", "", file.read_text())
-    lines = f'reference = "{found["reference"]}"\ndigest = "{found["digest"]}"\n'
+    lines = f'reference = "{reference}"\ndigest = "{digest}"\n'
     text, found_section = _SECTION.subn(lambda section: f"{section[0]}{lines}", text, count=1)
     if not found_section:
         text = f"{text.rstrip()}\n\n[container]\n{lines}"

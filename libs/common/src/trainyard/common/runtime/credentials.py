@@ -1,4 +1,4 @@
-"""API tokens: made by `yard token`, kept as digests in the state folder, checked by the HTTP services.
+"""API tokens: made by `yard token`, kept as digests in a file, checked by the HTTP services.
 
 On loopback a request without a token is the local user's. On any other address every request needs one, and a service
 with no token to check does not start at all.
@@ -19,14 +19,16 @@ from trainyard.common.errors import InvalidInput, NotFound, TrainyardError, Unau
 from trainyard.common.runtime.settings import is_loopback
 
 _PREFIX = "yard_"
+_RESERVED = "kubernetes/"
+"""Owners that a cluster vouches for: its launcher lets them into their own namespace."""
 
 
 class Tokens:
-    """`<state>/tokens.json`: name → digest and date. Only the SHA-256 of a token is kept: it has 256 random bits, so a
+    """One file: name → digest and date. Only the SHA-256 of a token is kept: it has 256 random bits, so a
     slow hash would add nothing."""
 
-    def __init__(self, state: Path) -> None:
-        self._path = state / "tokens.json"
+    def __init__(self, file: Path) -> None:
+        self._path = file
         self._read_at: float | None = None
         self._entries: dict[str, dict[str, str]] = {}
 
@@ -38,6 +40,8 @@ class Tokens:
         """A new token for `name`; shown once, never again. Raises InvalidInput when the name has one already."""
         if not name or len(name) > 63 or not name.isprintable():
             raise InvalidInput.one(f"{name[:70]!r} is no name for a token", hint="1 to 63 printable characters")
+        if name.startswith(_RESERVED):
+            raise InvalidInput.one(f"{name!r} is no name for a token: {_RESERVED}… owns the jobs of TrainingJobs")
         entries = self._load()
         if name in entries:
             raise InvalidInput.one(f"there is a token {name!r} already", hint=f"yard token revoke {name}")

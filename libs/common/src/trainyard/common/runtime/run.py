@@ -110,13 +110,23 @@ async def _serve(runtime: RuntimeSettings, listener: socket.socket, build: Calla
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    bus = await NatsBus.connect(
-        runtime.nats_url,
-        source=f"/trainyard/{runtime.service}",
-        user=runtime.nats_user,
-        password=runtime.nats_password,
-        metrics=metrics.PrometheusBusMetrics(),
+    connecting = asyncio.create_task(
+        NatsBus.connect(
+            runtime.nats_url,
+            source=f"/trainyard/{runtime.service}",
+            user=runtime.nats_user,
+            password=runtime.nats_password,
+            metrics=metrics.PrometheusBusMetrics(),
+        )
     )
+    # nats-server is waited for half a minute, as long as a kubelet has patience: whoever waits must be able to leave.
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({connecting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not connecting.done():
+        await cancelled(connecting)
+        return
+    await cancelled(stopped)
+    bus = await connecting
     try:
         await _until_stopped(runtime, listener, bus, build(bus), stop)
     finally:

@@ -18,13 +18,19 @@ EXIT_CONFIGURATION = 78
 BASE_PORT = 8470
 SERVICES = ("job-api", "matrix", "launcher", "converter", "monitor")
 """Ports are given in this order, from the base; nats-server comes behind them."""
+_LISTEN = {"job-api": "TRAINYARD_LISTEN", "monitor": "TRAINYARD_LISTEN"}
+"""Who lets others in asks them for tokens. The others serve health and metrics alone, which ask for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeSettings:
     service: str
     state: Path
-    """The state folder: event store, projections, jobs, images, models."""
+    """The state folder: event store, projections, jobs, images, models. Of a service that runs apart it is its own."""
+    logs: Path
+    """What jobs say. The launcher writes it and job-api reads it: a folder of both."""
+    tokens: Path
+    """The digests of API tokens, a file."""
     nats_url: str
     nats_user: str | None
     nats_password: str | None
@@ -38,13 +44,16 @@ class RuntimeSettings:
     @classmethod
     def from_env(cls, service: str, env: Mapping[str, str]) -> RuntimeSettings:
         base = integer(env, "TRAINYARD_BASE_PORT", BASE_PORT, 1024, 65_000)
+        state = Path(env.get("TRAINYARD_STATE", ".yard")).absolute()
         return cls(
             service=service,
-            state=Path(env.get("TRAINYARD_STATE", ".yard")).absolute(),
+            state=state,
+            logs=Path(env.get("TRAINYARD_LOGS") or state / "logs").absolute(),
+            tokens=Path(env.get("TRAINYARD_TOKENS") or state / "tokens.json").absolute(),
             nats_url=env.get("NATS_URL", f"nats://127.0.0.1:{nats_port(base)}"),
             nats_user=env.get("NATS_USER"),
             nats_password=env.get("NATS_PASSWORD"),
-            host=env.get("TRAINYARD_LISTEN", "127.0.0.1") if service in {"job-api", "monitor"} else "127.0.0.1",
+            host=env.get(_LISTEN.get(service, "TRAINYARD_HEALTH_LISTEN")) or "127.0.0.1",
             port=service_port(service, base),
             log_format=choice(env, "TRAINYARD_LOG_FORMAT", "auto", ("auto", "json", "pretty")),
             log_level=choice(env, "TRAINYARD_LOG_LEVEL", "info", ("debug", "info", "warning", "error")),

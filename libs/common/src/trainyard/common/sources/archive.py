@@ -6,16 +6,33 @@ import hashlib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.contract.sources import MOST, MOST_FILES, MOST_UNPACKED
 from trainyard.common.errors import InvalidInput
 
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can tell
+
 
 def digest(archive: bytes) -> str:
     """`sha256:…`"""
     return f"sha256:{hashlib.sha256(archive).hexdigest()}"
+
+
+def zipped(files: Iterable[tuple[str, bool, bytes]]) -> bytes:
+    """Name, whether it can be executed, content. A name that ends in `/` is a folder. The same bytes for the same files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as made:
+        for name, executable, content in files:
+            entry = zipfile.ZipInfo(name, _EARLIEST)
+            entry.create_system = 3  # Unix, wherever it is made
+            folder = name.endswith("/")
+            entry.external_attr = (0o40755 if folder else 0o100755 if executable else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_STORED if folder else zipfile.ZIP_DEFLATED
+            made.writestr(entry, content)
+    return out.getvalue()
 
 
 def names(archive: bytes) -> frozenset[str]:
@@ -33,21 +50,23 @@ def check(archive: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             entries = opened.infolist()
-            damaged = opened.testzip() if _is_bounded(entries) else None
+            _check_bounds(entries)  # before anything is unpacked
+            damaged = opened.testzip()
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, zlib.error) as error:
         raise InvalidInput.one(f"this is no zip archive that can be unpacked: {error}", "source") from None
     if damaged is not None:
         raise InvalidInput.one(f"{damaged} is damaged", "source")
-    if not _is_bounded(entries):
-        raise InvalidInput.one(
-            f"it unpacks to {len(entries)} files with {human_bytes(sum(entry.file_size for entry in entries))}", "source",
-            f"at most {MOST_FILES} files and {human_bytes(MOST_UNPACKED)}",
-        )  # fmt: skip
     for entry in entries:
         path = PurePosixPath(entry.filename)
         if path.is_absolute() or ".." in path.parts or "\\" in entry.filename:
             raise InvalidInput.one(f"{entry.filename!r} leads out of the folder", "source")
 
 
-def _is_bounded(entries: list[zipfile.ZipInfo]) -> bool:
-    return len(entries) <= MOST_FILES and sum(entry.file_size for entry in entries) <= MOST_UNPACKED
+def _check_bounds(entries: list[zipfile.ZipInfo]) -> None:
+    size = sum(entry.file_size for entry in entries)
+    if len(entries) > MOST_FILES or size > MOST_UNPACKED:
+        raise InvalidInput.one(
+            f"it unpacks to {len(entries)} files with {human_bytes(size)}",
+            "source",
+            f"at most {MOST_FILES} files and {human_bytes(MOST_UNPACKED)}",
+        )

@@ -6,9 +6,7 @@ Left out are version control, caches, environments and `.env` (secrets have no p
 
 from __future__ import annotations
 
-import io
 import os
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,13 +15,13 @@ from pathspec import GitIgnoreSpec
 from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.contract.sources import MOST, MOST_FILES, MOST_UNPACKED
 from trainyard.common.errors import InvalidInput
+from trainyard.common.sources import archive
 
 IGNORE_FILES = (".yardignore", ".gitignore")
 ALWAYS = (
     ".git/", ".hg/", ".svn/", ".yard/", ".env", ".venv/", "venv/", "node_modules/", "__pycache__/", "*.pyc",
     ".ipynb_checkpoints/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".DS_Store",
 )  # fmt: skip
-_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can tell
 _HINT = "name data and results in .yardignore, put code into the image (`source: image`), or mount a claim"
 
 
@@ -33,15 +31,7 @@ def pack(folder: Path) -> bytes:
     sizes = {name: path.stat().st_size for name, path in files}
     if len(files) > MOST_FILES or sum(sizes.values()) > MOST_UNPACKED:
         raise _too_much(folder, sizes, sum(sizes.values()), MOST_UNPACKED)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, path in files:
-            entry = zipfile.ZipInfo(name, _TIME)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # Unix, wherever it is made
-            entry.external_attr = (0o100755 if os.access(path, os.X_OK) else 0o100644) << 16
-            archive.writestr(entry, _read(path))
-    data = out.getvalue()
+    data = archive.zipped((name, os.access(path, os.X_OK), _read(path)) for name, path in files)
     if len(data) > MOST:
         raise _too_much(folder, sizes, len(data), MOST)
     return data

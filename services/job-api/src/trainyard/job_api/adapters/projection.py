@@ -22,7 +22,7 @@ CREATE TABLE jobs (
   name TEXT NOT NULL, project TEXT NOT NULL, framework TEXT NOT NULL, owner TEXT NOT NULL,
   state TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0, reason TEXT, message TEXT,
   submitted_at TEXT NOT NULL, started_at TEXT, ended_at TEXT, retry_of TEXT,
-  spec TEXT NOT NULL, resolution TEXT, progress TEXT, result TEXT
+  spec TEXT NOT NULL, resolution TEXT, progress TEXT, restarts TEXT, result TEXT
 );
 CREATE INDEX jobs_by_state ON jobs (state, seq);
 CREATE INDEX jobs_by_owner ON jobs (owner, seq);
@@ -136,6 +136,9 @@ _EXTRA: dict[str, Callable[[Recorded[Any]], Row]] = {
     "resolved": lambda recorded: {"resolution": recorded.event.resolution.dump().decode()},
     "pending": lambda recorded: {"message": recorded.event.message},
     "running": lambda recorded: {"started_at": recorded.time},
+    "restarting": lambda recorded: {
+        "restarts": recorded.event.model_copy(update={"endings": (), "log_tail": ()}).dump().decode()
+    },
     "progress": lambda recorded: {"progress": recorded.event.dump().decode()},
 }
 

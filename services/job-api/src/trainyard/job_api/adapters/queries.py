@@ -83,7 +83,7 @@ def _next(rows: list[sqlite3.Row], limit: int) -> str | None:
 def _job(row: sqlite3.Row, conversions: list[ConversionView]) -> JobView:
     spec = loads(row["spec"])
     plain = {name: row[name] for name in row.keys() if name in JobView.model_fields}  # noqa: SIM118 - a Row iterates values
-    decoded = {name: loads(row[name]) for name in ("resolution", "progress", "result")}
+    decoded = {name: loads(row[name]) for name in ("resolution", "progress", "restarts", "result")}
     return JobView.model_validate(
         {**plain, **decoded, "spec": spec, "labels": spec.get("labels", {}), "conversions": conversions}
     )

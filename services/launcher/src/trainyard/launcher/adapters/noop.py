@@ -35,6 +35,9 @@ class NoopBackend:
     def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
         return ()
 
+    def heard_all(self, job: Job) -> bool:
+        return True
+
     def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
         return []
 

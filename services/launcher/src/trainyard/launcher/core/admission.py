@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from trainyard.common.contract.events import Resolution
@@ -100,6 +100,16 @@ class Admission:
     def devices_of(self, job_id: str) -> Given:
         """Of an admitted job: its devices, by rank; empty where it asked for none."""
         return self._given.get(job_id, ())
+
+    def renew(self, job_id: str, need: Need, there: Collection[str]) -> Given | None:
+        """Devices for another attempt of an admitted job, which keeps the rest of what it holds. `there`: the ids of the
+        accelerators of this moment; empty: nobody knows. None: not yet, others hold them."""
+        if there:
+            self._pool.see(there)
+        given = self._pool.renew(job_id, need.devices)
+        if given is not None:
+            self._given[job_id] = given
+        return given
 
     def occupy(self, job_id: str, need: Need, given: Given = ()) -> None:
         """A job that runs already, found after a restart: it holds its resources whether they are free or not."""

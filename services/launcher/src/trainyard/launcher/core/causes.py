@@ -6,6 +6,8 @@ import signal
 
 from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.lifecycle.states import BUDGET_OF, Budget, EndReason
+from trainyard.launcher.core.budgets import rule_of
+from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.sight import Sight, Tail
 
@@ -30,14 +32,16 @@ def cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
         for reason, (words, field) in _OURS.items():
             if rank.stopped_for == reason.value:
                 return reason, words.format(human_seconds(getattr(sight.job.spec.timeouts, field) or 0)), rank
-    failed = sorted((rank for rank in sight.ranks if rank.failed), key=_blame)
+    failed = sorted((rank for rank in sight.ranks if rank.failed), key=lambda rank: _blame(sight.job, rank))
     if failed:
         return failed[0].why(), _sentence(failed[0], sight.tail), failed[0]
     return EndReason.SIGNAL, "its processes were ended from outside", None
 
 
-def _blame(rank: RankSeen) -> tuple[bool, bool, float]:
-    return rank.taken, BUDGET_OF[rank.why()] is not Budget.INFRASTRUCTURE, rank.ended_at
+def _blame(job: Job, rank: RankSeen) -> tuple[bool, bool, float, bool]:
+    """Kubernetes tells ends by the second: of two in the same one, the code that the job file speaks of explains more."""
+    infrastructure = BUDGET_OF[rank.why()] is Budget.INFRASTRUCTURE
+    return rank.taken, not infrastructure, rank.ended_at, rule_of(job, rank) is None
 
 
 def _sentence(rank: RankSeen, tail: Tail) -> str:

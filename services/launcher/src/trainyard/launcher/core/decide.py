@@ -6,12 +6,12 @@ that was killed at any line asks the same question after its restart and goes on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from trainyard.common.contract import events
-from trainyard.common.lifecycle.states import BUDGET_OF, Budget, EndReason, State
+from trainyard.common.lifecycle.states import EndReason, State
+from trainyard.launcher.core.budgets import payer_of
 from trainyard.launcher.core.causes import cause
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
@@ -19,8 +19,9 @@ from trainyard.launcher.core.pending import news, pending
 from trainyard.launcher.core.plan import places, serves
 from trainyard.launcher.core.sight import Append, Decision, Sight, Start, Stop, Wait
 
-_PORT_TAKEN = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
+LOGS_SOON = 5.0  # seconds after the end of a rank for which its last lines are waited for
+LOGS_LOOK = 0.25
 LONGEST_LINE = 500  # characters of a log line in an event
 
 
@@ -107,13 +108,13 @@ def _failing(sight: Sight) -> Decision:
     if not all(rank.over for rank in sight.ranks):
         return Stop("another rank has failed")
     reason, message, culprit = cause(sight)
+    if reason is EndReason.ERROR and culprit is not None and _may_say_more(sight, culprit):
+        return Wait(LOGS_LOOK)
     endings = _endings(sight)
     tail = tuple(line[:LONGEST_LINE] for line in sight.tail(culprit.rank)) if culprit is not None else ()
-    budget = BUDGET_OF[reason]
-    if reason is EndReason.ERROR and any(_PORT_TAKEN.search(line) for line in tail):
-        # Between choosing the port of the rendezvous and using it somebody else took it: not the user's fault.
-        budget = Budget.INFRASTRUCTURE
-    left = _left(sight.job, budget)
+    payer = payer_of(sight.job, reason, culprit, tail)
+    message = f"{message}{payer.words}"
+    budget, left = payer.budget, payer.left
     if left > 0:
         used = {**dict(sight.job.used), budget.value: sight.job.spent(budget.value) + 1}
         return Append(
@@ -144,6 +145,11 @@ def _failing(sight: Sight) -> Decision:
             log_tail=tail,
         )
     )
+
+
+def _may_say_more(sight: Sight, rank: RankSeen) -> bool:
+    """What it said last may decide who pays. A log that never comes holds nobody up."""
+    return not sight.heard_all and 0 <= sight.now - rank.ended_at < LOGS_SOON
 
 
 def _cancelling(sight: Sight) -> Decision:
@@ -186,13 +192,6 @@ def _overdue(sight: Sight) -> EndReason | None:
     if limits.idle is not None and since and sight.now - since > limits.idle:
         return EndReason.IDLE
     return None
-
-
-def _left(job: Job, budget: Budget) -> int:
-    if budget is Budget.NONE:
-        return 0
-    allowed: int = getattr(job.spec.retries, budget.value)
-    return allowed - job.spent(budget.value)
 
 
 def _ran(sight: Sight) -> float:

@@ -6,7 +6,7 @@ good behaviour enforces it on one machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from trainyard.common.contract.events import Resolution
@@ -80,14 +80,20 @@ def _products(resolution: Resolution | None, role: str) -> frozenset[str]:
 
 class Pool:
     def __init__(self, devices: Sequence[Device] = ()) -> None:
-        self.devices = tuple(devices)
-        self._free = {device.id: 1.0 for device in self.devices}
+        self._known = tuple(devices)
+        self.devices = self._known
+        """Those that are there."""
+        self._free = {device.id: 1.0 for device in self._known}
         self._held: dict[str, list[tuple[str, float]]] = {}
 
     @property
     def free(self) -> float:
         """Devices, and shares of them."""
-        return sum(self._free.values())
+        return sum(self._free[device.id] for device in self.devices)
+
+    def see(self, ids: Collection[str]) -> None:
+        """Which devices are there now: one that is gone is given to nobody until it comes back."""
+        self.devices = tuple(device for device in self._known if device.id in ids)
 
     def could(self, wants: Sequence[Want]) -> bool:
         """Whether it would fit if nobody held anything."""
@@ -123,6 +129,17 @@ class Pool:
         for device, share in held:
             self._free[device] -= share
         self._held[job_id] = held
+
+    def renew(self, job_id: str, wants: Sequence[Want]) -> Given | None:
+        """Devices for another attempt, of those that are there now. None: not to be had yet; the job keeps what it has."""
+        held = self._held.pop(job_id, [])
+        self._return(held)
+        given = self.take(job_id, wants)
+        if given is None:
+            for device, share in held:
+                self._free[device] -= share
+            self._held[job_id] = held
+        return given
 
     def give_back(self, job_id: str) -> None:
         self._return(self._held.pop(job_id, []))

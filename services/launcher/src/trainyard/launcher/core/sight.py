@@ -32,6 +32,9 @@ class Stop:
 class Wait:
     """Nothing to do until something changes."""
 
+    seconds: float | None = None
+    """At most so long, where only time brings it; None: as long as the backend thinks fit."""
+
 
 Decision = Append | Start | Stop | Wait
 
@@ -51,5 +54,7 @@ class Sight:
     tail: Tail
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
+    heard_all: bool = True
+    """Whether the log lines of the ranks that have ended are here, all of them."""
     told: str = ""
     """Why it does not run yet, as the log was told last."""

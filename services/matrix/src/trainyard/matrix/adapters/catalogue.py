@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.version import Version
 
-from trainyard.common.images import catalogue
+from trainyard.common.images import catalogue, pins
 from trainyard.matrix.core.images import BUILT_IN, Image
 
 _STACKS = (
@@ -31,8 +31,9 @@ _STACKS = (
 class CatalogueImages:
     """Implements ports.Images."""
 
-    def __init__(self, folder: Path) -> None:
-        self._images = (*BUILT_IN, *(image(recipe) for recipe in catalogue.read_all(folder)))
+    def __init__(self, folder: Path, pushed: Mapping[str, tuple[str, str]] | None = None) -> None:
+        recipes = pins.lay_over(catalogue.read_all(folder), pushed or {})
+        self._images = (*BUILT_IN, *(image(recipe) for recipe in recipes))
 
     def all(self) -> Sequence[Image]:
         return self._images

@@ -43,6 +43,8 @@ class Job:
     started_at: str | None = None
     ended_at: str | None = None
     attempt: int = 0
+    restarts: dict[str, Any] = field(default_factory=dict)
+    """What each budget has paid, and why the last attempt that ended did; empty: it is at its first."""
     pids: tuple[int, ...] = ()
     progress: dict[str, Any] = field(default_factory=dict)
     curve: list[tuple[float, float]] = field(default_factory=list)
@@ -94,12 +96,16 @@ class Fleet:
         if isinstance(event, events.JobProgress):
             self._progressed(job, event)
             return
+        if isinstance(event, events.JobPending):
+            job.message = event.message
         target = RULES[event.kind].target
         if target is None:
             return
         job.state = target
         job.message = getattr(event, "message", "") or ""
         job.attempt = getattr(event, "attempt", job.attempt)
+        if isinstance(event, events.JobRestarting):
+            job.restarts = event.model_dump(include={"attempt", "message", "used"})
         if isinstance(event, events.JobRunning):
             job.pids = tuple(rank.pid for rank in event.ranks if rank.pid is not None)
             job.started_at = job.started_at or recorded.time

@@ -37,6 +37,7 @@ def _job(job: Job) -> dict[str, Any]:
         "state": job.state.value,
         "message": job.message,
         "attempt": job.attempt,
+        "restarts": job.restarts,
         "submitted_at": job.submitted_at,
         "started_at": job.started_at,
         "ended_at": job.ended_at,

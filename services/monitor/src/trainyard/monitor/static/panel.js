@@ -73,6 +73,10 @@ function words(data) {
   }
   if (data.usage.processes) parts.push(`${data.usage.cpu_cores.toFixed(1)} cores, ${gib(data.usage.memory_used)}`);
   if (data.message) parts.push(data.message);
+  const { used, attempt, message } = data.restarts;
+  const paid = Object.entries(used ?? {}).map(([budget, count]) => `${count} ${budget}`);
+  if (paid.length) parts.push(`restarts: ${paid.join(", ")}`);
+  if (message && message !== data.message) parts.push(`attempt ${attempt} ended: ${message}`);
   return parts.join(" · ");
 }
 

@@ -24,12 +24,14 @@ from kubernetes.aio.config import ConfigException, load_incluster_config, load_k
 from trainyard.common.errors import InvalidInput, TrainyardError, Unavailable
 from trainyard.common.version import VERSION
 from trainyard.launcher.adapters.kubernetes.kinds import Kind, kind_of
+from trainyard.launcher.adapters.kubernetes.throttle import Throttle
 
 FIELD_MANAGER = "trainyard"
 USER_AGENT = f"trainyard-launcher/{VERSION}"
 """What the API server's audit log shows."""
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
+PAGE = 500  # objects of a list in one answer
 PATIENCE = 30.0  # seconds for one answer
 LONGEST_DELAY = 60.0  # seconds that a Retry-After is believed
 _TRANSPORT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
@@ -47,13 +49,16 @@ class Refused(TrainyardError):
 
 
 class Api:
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiClient, throttle: Throttle | None) -> None:
         self._client = client
+        self._throttle = throttle
 
     @classmethod
-    async def connect(cls, kubeconfig: str | None, context: str | None = None) -> Self:
-        """With a kubeconfig (and a context of it, absent: its current one), or as the pod that this runs in. Raises
-        InvalidInput when neither is to be had."""
+    async def connect(
+        cls, kubeconfig: str | None, throttle: Throttle | None = None, context: str | None = None
+    ) -> Self:
+        """With a kubeconfig (and a context of it, absent: its current one), or as the pod that this runs in. `throttle`: for
+        requests that change something; None: none will. Raises InvalidInput when there is no cluster to reach."""
         configuration = Configuration()
         if kubeconfig and not _is_there(kubeconfig):
             raise InvalidInput.one(f"there is no file {kubeconfig}", "KUBECONFIG", "it says how to reach the cluster")
@@ -66,9 +71,12 @@ class Api:
             raise InvalidInput.one(f"there is no cluster to reach: {error}", "KUBECONFIG") from error
         # What is tried again, and when, is decided above. Not 0: aiohttp-retry counts up from one and would never come to it.
         configuration.retries = None
+        # As many connections as there are requests under way: with its limit of 100 so many logs that are followed keep out
+        # everything else, the lease too. How many there are is bounded by those who ask.
+        configuration.connection_pool_maxsize = 0
         client = ApiClient(configuration)
         client.user_agent = USER_AGENT
-        return cls(client)
+        return cls(client, throttle)
 
     async def close(self) -> None:
         await self._client.close()
@@ -80,8 +88,12 @@ class Api:
         query: Mapping[str, str] | None = None,
         body: Document | None = None,
         content: str = "application/json",
+        *,
+        urgent: bool = False,
     ) -> Document:
-        """One answer. Raises Refused and Unavailable."""
+        """One answer. What changes something waits its turn, unless it is urgent. Raises Refused and Unavailable."""
+        if method != "GET" and not urgent and self._throttle is not None:
+            await self._throttle.turn()
         timeout = aiohttp.ClientTimeout(total=PATIENCE)
         try:
             response = await self._send(method, path, query, body, content, timeout)
@@ -89,7 +101,10 @@ class Api:
         except _TRANSPORT as error:
             raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
         if response.status >= 400:
-            raise _fault(response, text)
+            fault = _fault(response, text)
+            if response.status == 429 and isinstance(fault, Unavailable) and self._throttle is not None:
+                self._throttle.pause(fault.delay)
+            raise fault
         try:
             found: Document = json.loads(text) if text else {}
         except ValueError as error:
@@ -112,6 +127,18 @@ class Api:
         finally:
             response.response.close()
 
+    async def pages(self, path: str, query: Mapping[str, str] | None = None) -> AsyncIterator[Document]:
+        """A list, page by page. Raises Refused and Unavailable; Refused with 410 between two pages when the list is too old
+        to be gone on with."""
+        asked = {**(query or {}), "limit": str(PAGE)}
+        while True:
+            page = await self.call("GET", path, asked)
+            yield page
+            following = (page.get("metadata") or {}).get("continue")
+            if not following:
+                return
+            asked["continue"] = following
+
     async def get(self, kind: Kind, namespace: str | None, name: str) -> Document | None:
         """None: there is no such object."""
         try:
@@ -121,12 +148,12 @@ class Api:
                 return None
             raise
 
-    async def apply(self, manifest: Document) -> Document:
+    async def apply(self, manifest: Document, *, urgent: bool = False) -> Document:
         """Server-side apply: ours are the fields that we name, whoever wrote the object first."""
         metadata = manifest["metadata"]
         path = kind_of(manifest).path(metadata.get("namespace"), metadata["name"])
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        return await self.call("PATCH", path, query, manifest, APPLY)
+        return await self.call("PATCH", path, query, manifest, APPLY, urgent=urgent)
 
     async def create(self, manifest: Document) -> Document:
         """Only where there is none: Refused with `AlreadyExists` otherwise."""

@@ -7,6 +7,7 @@ asked is answered from the cache.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +29,7 @@ from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
 
+STARTS = 16  # at once; what ends a job does not wait behind all that begin
 QUOTA_DELAY = 15.0  # seconds until a namespace without room is asked again
 LOGS_WAIT = 30.0  # seconds that a stop waits for the logs of pods that have ended already
 
@@ -52,6 +54,7 @@ class KubernetesBackend:
     poll: tuple[float, float] = (1.0, 5.0)
     """What is new wakes a job at once; this is for what only time brings."""
 
+    _starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STARTS))
     _packed: set[str] = field(default_factory=set)
     """Namespaces that have the package."""
     _made: set[Key] = field(default_factory=set)
@@ -63,6 +66,10 @@ class KubernetesBackend:
 
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         del interpreter  # the container's own
+        async with self._starting:
+            await self._make(job)
+
+    async def _make(self, job: Job) -> None:
         key = (job.job_id, job.attempt)
         wrong = faults(job, self.cluster)
         if wrong:
@@ -121,17 +128,19 @@ class KubernetesBackend:
     def outputs(self, job: Job) -> str | None:
         return self.cluster.outputs(job)
 
+    def heard_all(self, job: Job) -> bool:
+        return self.logs.stored(pod.uid for pod in self.cache.pods(job.job_id, job.attempt) if pod.over)
+
     def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
         return self.store.last_lines(job.job_id, job.attempt, rank, count)
 
     def reports(self, job: Job, rank: int | None, after: int) -> list[Report]:
-        return self.logs.reports(job.job_id, job.attempt, rank, after)
+        return self.logs.reports.after(job.job_id, job.attempt, rank, after)
 
     def forget(self, job: Job) -> None:
         self._made = {key for key in self._made if key[0] != job.job_id}
         self._stopping = {key: since for key, since in self._stopping.items() if key[0] != job.job_id}
         self._deleted.pop(job.job_id, None)
-        self.logs.forget(job.job_id)
 
     def on_change(self, told: Callable[[str], None]) -> None:
         self.cache.changed = told

@@ -29,8 +29,8 @@ Key = tuple[str, int]
 
 
 class ClusterCache:
-    def __init__(self, api: Api, clock: Clock, namespace: str | None, makers: Sequence[Kind]) -> None:
-        """`namespace`: None for all of them; `makers`: the kinds that the cluster has."""
+    def __init__(self, api: Api, clock: Clock, namespaces: Sequence[str | None], makers: Sequence[Kind]) -> None:
+        """`namespaces`: [None] for all of them; `makers`: the kinds that the cluster has."""
         self.changed: Callable[[str], None] = lambda job_id: None
         """Hears the id of a job of which there is something new."""
         self._pods: dict[Key, dict[str, Pod]] = {}
@@ -42,17 +42,16 @@ class ClusterCache:
         self.waits: dict[Key, Pending] = {}
         """Why nothing could be made so far (a quota), as the one who tried was told."""
         self.on_pod: Callable[[Pod, bool], None] = lambda pod, gone: None
-        """Hears of every pod; `gone`: it is no more."""
+        """Hears of the pods of every attempt that is not cleared away yet; `gone`: it is no more."""
         self.told: Callable[[str, str], Sequence[Notice]] = lambda namespace, root: ()
         """What the cluster's events say of the objects of an attempt, by the name of its root."""
-        at = Scope(namespace, labels.SELECTOR)
-        self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = [
-            Informer(api, kinds.POD, at, clock, read, self._on_pod),
-            Informer(api, kinds.CONFIG_MAP, at, clock, read_root, self._on_root),
-        ]
-        for kind in makers:
-            maker = partial(read_maker, kind.group_version, kind.name)
-            self._informers.append(Informer(api, kind, at, clock, maker, self._on_maker))
+        self._informers: list[Informer[Pod] | Informer[Maker] | Informer[Root]] = []
+        for at in (Scope(namespace, labels.SELECTOR) for namespace in namespaces):
+            self._informers.append(Informer(api, kinds.POD, at, clock, read, self._on_pod))
+            self._informers.append(Informer(api, kinds.CONFIG_MAP, at, clock, read_root, self._on_root))
+            for kind in makers:
+                maker = partial(read_maker, kind.group_version, kind.name)
+                self._informers.append(Informer(api, kind, at, clock, maker, self._on_maker))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -79,6 +78,11 @@ class ClusterCache:
 
     def pods(self, job_id: str, attempt: int) -> list[Pod]:
         return list(self._pods.get((job_id, attempt), {}).values())
+
+    def all_pods(self) -> list[Pod]:
+        """Of every attempt that is not cleared away yet."""
+        alive = (key for key, root in self._roots.items() if root.ended_at is None)
+        return [pod for key in alive for pod in self._pods.get(key, {}).values()]
 
     def attempt(self, job_id: str, attempt: int) -> Attempt | None:
         """None: it was never begun, or everything of it is gone. Raises Unavailable while the cluster cannot be seen."""
@@ -121,7 +125,9 @@ class ClusterCache:
             if before is not None and before.uid != after.uid:  # another one under the same name
                 self._on_pod(before, None)
             self._pods.setdefault(key, {})[after.uid] = after
-        self.on_pod(pod, after is None)
+        root = self._roots.get(key)
+        if after is None or (root is not None and root.ended_at is None):
+            self.on_pod(pod, after is None)
         self.changed(pod.job_id)
 
     def _on_root(self, before: Root | None, after: Root | None) -> None:
@@ -133,6 +139,9 @@ class ClusterCache:
             self.forget(root.job_id, root.attempt)
         else:
             self._roots[root.job_id, root.attempt] = after
+            if before is None and after.ended_at is None:
+                for pod in self.pods(root.job_id, root.attempt):
+                    self.on_pod(pod, False)
         self.changed(root.job_id)
 
     def _on_maker(self, before: Maker | None, after: Maker | None) -> None:

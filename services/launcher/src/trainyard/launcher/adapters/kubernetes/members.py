@@ -73,7 +73,7 @@ class Members:
     async def _renew(self) -> None:
         while True:
             try:
-                await self._api.apply(self._document())
+                await self._api.apply(self._document(), urgent=True)
                 if self.first:
                     await self._clear_away()
             except (Unavailable, Refused) as error:

@@ -25,11 +25,13 @@ EACH = 16
 
 
 class Notices:
-    def __init__(self, api: Api, clock: Clock, namespace: str | None, offers: Offers) -> None:
+    def __init__(self, api: Api, clock: Clock, namespaces: Sequence[str | None], offers: Offers) -> None:
+        """`namespaces`: [None] for all of them."""
         self._told: OrderedDict[tuple[str, str], OrderedDict[tuple[str, str], Notice]] = OrderedDict()
         """Namespace and root → object and reason → the newest."""
         self._informers = [
             Informer(api, kinds.EVENT, Scope(namespace, fields=fields), clock, notices.read, self._on_event, keep=False)
+            for namespace in namespaces
             for fields in _selectors(offers)
         ]
 

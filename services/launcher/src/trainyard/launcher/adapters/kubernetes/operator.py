@@ -7,7 +7,7 @@ asking and writing down the answer, there is one job. Deleting the resource canc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -32,12 +32,18 @@ Key = tuple[str, str]
 
 
 class Operator:
-    def __init__(self, api: Api, bus: Bus, clock: Clock, owns: Callable[[str], bool]) -> None:
+    def __init__(
+        self, api: Api, bus: Bus, clock: Clock, owns: Callable[[str], bool], namespaces: Sequence[str | None]
+    ) -> None:
+        """`namespaces`: [None] for all of them."""
         self._api = api
         self._bus = bus
         self._clock = clock
         self._owns = owns
-        self._resources = Informer[Resource](api, kinds.TRAINING_JOB, Scope(), clock, resources.read, self._changed)
+        self._resources = {
+            namespace: Informer(api, kinds.TRAINING_JOB, Scope(namespace), clock, resources.read, self._changed)
+            for namespace in namespaces
+        }
         self._keys: dict[str, Key] = {}
         """Job → its resource."""
         self._due: dict[Key, float] = {}
@@ -47,7 +53,8 @@ class Operator:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._resources.run())
+            for informer in self._resources.values():
+                group.create_task(informer.run())
             group.create_task(self._work())
             group.create_task(self._resync())
 
@@ -74,7 +81,7 @@ class Operator:
     async def _resync(self) -> None:
         while True:
             await asyncio.sleep(RESYNC)
-            for found in list(self._resources.all()):
+            for found in [found for informer in self._resources.values() for found in informer.all()]:
                 if not found.status.get("endedAt") and not found.rejected:
                     self._ask((found.namespace, found.name))
 
@@ -94,7 +101,7 @@ class Operator:
                 continue
 
     async def _look(self, key: Key) -> None:
-        found = self._resources.get(*key)
+        found = next((found for one in self._resources.values() if (found := one.get(*key)) is not None), None)
         if found is None or not found.ours or not self._owns(found.uid):
             return
         try:

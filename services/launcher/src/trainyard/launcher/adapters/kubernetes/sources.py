@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -24,8 +24,12 @@ UNUSED = 3600.0  # seconds after which one that no attempt names is deleted
 
 
 class SourceMaps:
-    def __init__(self, api: Api, sent: Sources, cache: ClusterCache, clock: Clock) -> None:
+    def __init__(
+        self, api: Api, sent: Sources, cache: ClusterCache, clock: Clock, namespaces: Sequence[str | None]
+    ) -> None:
+        """`namespaces`: [None] for all of them."""
         self._api = api
+        self._namespaces = namespaces
         self._sent = sent
         self._cache = cache
         self._clock = clock
@@ -54,8 +58,12 @@ class SourceMaps:
                     log.warning("folders of jobs cannot be cleared away yet", error=str(error))
 
     async def _clear(self) -> None:
-        found = await self._api.call("GET", kinds.CONFIG_MAP.path(), {"labelSelector": f"{labels.SOURCE}=true"})
+        found: list[sources.Held] = []  # without what is in them: an archive each
+        for namespace in self._namespaces:
+            path = kinds.CONFIG_MAP.path(namespace)
+            async for page in self._api.pages(path, {"labelSelector": f"{labels.SOURCE}=true"}):
+                found += map(sources.read, page.get("items") or ())
         named = {(root.namespace, root.source) for root in self._cache.roots()}
-        for held in map(sources.read, found.get("items") or ()):
+        for held in found:
             if (held.namespace, held.name) not in named and self._clock.now().timestamp() - held.used > UNUSED:
                 await self._api.delete(kinds.CONFIG_MAP, held.namespace, held.name, held.uid, held.version)

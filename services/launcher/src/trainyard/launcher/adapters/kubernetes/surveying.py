@@ -13,7 +13,6 @@ from trainyard.launcher.core.cluster import nodes, survey
 from trainyard.launcher.core.cluster.rights import Right
 from trainyard.launcher.core.cluster.survey import Survey
 
-_PAGE = "500"
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _KUEUE = "kueue.x-k8s.io/"
@@ -52,17 +51,12 @@ async def look(api: Api, namespace: str, needs: Iterable[Right]) -> Survey:
 async def _listed(api: Api, path: str, labels: str | None = None) -> list[Document] | None:
     """Every item, page by page; None: this account may not list them."""
     found: list[Document] = []
-    query = {"limit": _PAGE, **({"labelSelector": labels} if labels else {})}
-    while True:
-        try:
-            page = await api.call("GET", path, query)
-        except Refused as error:
-            return None if error.status == 403 else found
-        found += page.get("items") or ()
-        following = (page.get("metadata") or {}).get("continue")
-        if not following:
-            return found
-        query["continue"] = following
+    try:
+        async for page in api.pages(path, {"labelSelector": labels} if labels else None):
+            found += page.get("items") or ()
+    except Refused as error:
+        return None if error.status == 403 else found
+    return found
 
 
 async def _one(api: Api, path: str) -> Document | None:

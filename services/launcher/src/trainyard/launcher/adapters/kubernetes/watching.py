@@ -24,7 +24,6 @@ from trainyard.launcher.adapters.kubernetes.kinds import Kind
 
 log = structlog.get_logger()
 
-PAGE = 500
 WATCH = (50, 70)  # seconds that one watch lasts
 SILENCE = 10.0  # seconds beyond those after which a watch counts as dead
 RELIST = 600.0  # seconds
@@ -135,20 +134,16 @@ class Informer(Generic[T]):
     async def _list(self) -> str:
         """Everything, page by page; gives the version to watch from."""
         found: dict[tuple[str, str], T] = {}
-        query = {**self._query, "limit": str(PAGE)}
-        while True:
-            try:
-                page = await self._api.call("GET", self._path, query)
-            except Refused as error:
-                if error.status == 410 and "continue" in query:
-                    raise Gone from error
-                raise
-            for item in page["items"]:
-                self._put(found, item)
-            more = page["metadata"].get("continue")
-            if not more:
-                break
-            query["continue"] = more
+        version: str | None = None
+        try:
+            async for page in self._api.pages(self._path, self._query):
+                for item in page["items"]:
+                    self._put(found, item)
+                version = str(page["metadata"]["resourceVersion"])
+        except Refused as error:
+            if error.status == 410 and version is not None:  # between two pages
+                raise Gone from error
+            raise
         before, self._objects = self._objects, found
         self.listed_at = self._clock.monotonic()
         for key in before.keys() - found.keys():
@@ -156,7 +151,7 @@ class Informer(Generic[T]):
         for key, item in found.items():
             if before.get(key) != item:
                 self._told(before.get(key), item)
-        return str(page["metadata"]["resourceVersion"])
+        return version or ""
 
     def _put(self, found: dict[tuple[str, str], T], item: Document) -> None:
         seen = self._read(item)

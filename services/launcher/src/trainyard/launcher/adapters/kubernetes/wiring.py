@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 from trainyard.common.bus.port import Bus
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import BUCKET
@@ -19,6 +21,7 @@ from trainyard.launcher.adapters.kubernetes.notices import Notices
 from trainyard.launcher.adapters.kubernetes.operator import Operator
 from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
+from trainyard.launcher.adapters.kubernetes.throttle import Throttle
 from trainyard.launcher.adapters.worker_files import worker_files
 from trainyard.launcher.core.admission import Admission, Need
 from trainyard.launcher.core.manifests import Cluster
@@ -28,30 +31,35 @@ from trainyard.launcher.settings import Settings
 
 EVERYTHING = Need(float("inf"), 2**62, ranks=2**31)
 """A cluster has queues of its own: here everybody is admitted at once."""
+BURST = 100
+FILES = 65_536  # more is no use to anybody
 
 
 async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) -> Parts:
     """Raises InvalidInput without a cluster to reach, Unavailable when it does not answer."""
-    api = await Api.connect(settings.kubeconfig)
+    api = await Api.connect(settings.kubeconfig, Throttle(clock, settings.api_rate, BURST))
     installed = await discovery.groups(api)
-    cache = ClusterCache(api, clock, None, discovery.makers(installed))
-    notices = Notices(api, clock, None, discovery.offers(installed))
+    everywhere: list[str | None] = [*sorted(settings.namespaces)] or [None]
+    cache = ClusterCache(api, clock, everywhere, discovery.makers(installed))
+    notices = Notices(api, clock, everywhere, discovery.offers(installed))
     cache.told = notices.of
-    logs = PodLogs(api, settings.state / "logs")
-    cache.on_pod = logs.hear
     members = Members(api, clock, settings.namespace, settings.member)
+    logs = PodLogs(api, settings.logs, members.owns, Throttle(clock, settings.api_rate, BURST), _files())
+    cache.on_pod = logs.hear
+    members.on_change(lambda: logs.reshare(cache.all_pods()))
     nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
     sweeper = Sweeper(api, cache, logs, clock, members.owns, progress.attempt)
     packed = package(worker_files())
     cluster = Cluster(
         namespace=settings.namespace,
         offers=discovery.offers(installed),
+        namespaces=settings.namespaces,
         output_claim=settings.output_claim,
         worker=packed.name,
     )
-    sources = SourceMaps(api, await Sources.open(bus), cache, clock)
+    sources = SourceMaps(api, await Sources.open(bus), cache, clock, everywhere)
     made = Parts(
-        KubernetesBackend(api, cache, logs, LogStore(settings.state / "logs"), cluster, clock, packed, sources),
+        KubernetesBackend(api, cache, logs, LogStore(settings.logs), cluster, clock, packed, sources),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
@@ -68,7 +76,17 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         close=[logs.close, api.close],
     )
     if kinds.TRAINING_JOB.group_version in installed:
-        operator = Operator(api, bus, clock, members.owns)
+        operator = Operator(api, bus, clock, members.owns, everywhere)
         made.work.append(operator.run)
         made.moved = operator.moved
     return made
+
+
+def _files() -> int:
+    """How many files this process may have open: as many as it is allowed at all, not the 1,024 that it begins with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return wanted
+    return FILES if soft == resource.RLIM_INFINITY else soft

@@ -24,7 +24,7 @@ Gpus = list[tuple[str, list[Device]]]
 
 
 def devices(visible: str | None, nvml: Any = pynvml) -> list[Device]:
-    """Read once: a GPU that falls off the bus makes its jobs fail, and is gone at the launcher's next start."""
+    """Read at the launcher's start and before each further attempt: a GPU that fell off the bus is given to nobody then."""
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:

@@ -6,11 +6,12 @@ notes that must outlive the pods: why it is being ended, and since when it may b
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from trainyard.launcher.core.cluster import labels
-from trainyard.launcher.core.cluster.pods import seconds
+from trainyard.launcher.core.cluster.pods import number, seconds
 from trainyard.launcher.core.cluster.stopping import Stopped, parse
 from trainyard.launcher.core.observation import Pending
 
@@ -59,7 +60,7 @@ def read_root(document: dict[str, Any]) -> Root:
         namespace=metadata.get("namespace", ""),
         uid=metadata["uid"],
         job_id=_mark(metadata, labels.JOB),
-        attempt=int(_mark(metadata, labels.ATTEMPT) or 0),
+        attempt=number(_mark(metadata, labels.ATTEMPT), 0),
         stopped=parse(notes.get(labels.STOPPED)),
         ended_at=_seconds(notes.get(labels.ENDED)),
         keep=KEEP if (keep := _seconds(notes.get(labels.KEEP))) is None else keep,
@@ -78,7 +79,7 @@ def read_maker(group_version: str, kind: str, document: dict[str, Any]) -> Maker
         namespace=metadata.get("namespace", ""),
         uid=metadata["uid"],
         job_id=_mark(metadata, labels.JOB),
-        attempt=int(_mark(metadata, labels.ATTEMPT) or 0),
+        attempt=number(_mark(metadata, labels.ATTEMPT), 0),
         failed=_is(conditions, "Failed") or _is(conditions, "FailureTarget") or _phase(status) in {"Failed", "Aborted"},
         waits=_waits(document, conditions),
         deleting="deletionTimestamp" in metadata,
@@ -87,9 +88,10 @@ def read_maker(group_version: str, kind: str, document: dict[str, Any]) -> Maker
 
 def _seconds(text: str | None) -> float | None:
     try:
-        return float(text) if text else None
+        value = float(text) if text else None
     except ValueError:
         return None
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _waits(document: dict[str, Any], conditions: dict[Any, dict[str, Any]]) -> Pending | None:

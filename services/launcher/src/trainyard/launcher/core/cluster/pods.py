@@ -47,6 +47,10 @@ _OF_CONTAINER = {
     "StartError": EndReason.START,
     "ContainerStatusUnknown": EndReason.NODE_LOST,
 }
+MOST = 2**53
+"""What JSON readers of every language hold exactly."""
+MOST_PROCESSES = 1024
+"""Of a pod, as the job file bounds them."""
 _PREFIX = re.compile(rb"\[(\d+)\] ?")
 _IMAGE = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 _CONFIG = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
@@ -111,13 +115,13 @@ def read(document: dict[str, Any]) -> Pod:
     over = phase in {"Succeeded", "Failed"} or ended is not None or disruption is EndReason.NODE_LOST
     reason, message = _end(status, ended or {}, disruption, words) if over or disruption else (None, "")
     code = (ended or {}).get("exitCode")
-    number = (ended or {}).get("signal") or (code - 128 if code is not None and 128 < code < 193 else None)
+    killed_by = (ended or {}).get("signal") or (code - 128 if code is not None and 128 < code < 193 else None)
     return Pod(
         name=metadata["name"],
         namespace=metadata.get("namespace", ""),
         uid=metadata["uid"],
         job_id=marks.get(labels.JOB, ""),
-        attempt=_number(marks.get(labels.ATTEMPT), 0),
+        attempt=number(marks.get(labels.ATTEMPT), 0),
         role=marks.get(labels.ROLE, ""),
         index=index,
         node=(document.get("spec") or {}).get("nodeName", ""),
@@ -126,7 +130,7 @@ def read(document: dict[str, Any]) -> Pod:
         running="running" in main and not over,
         over=over,
         code=code,
-        signal=number or None,
+        signal=killed_by or None,
         reason=reason,
         message=message,
         ended_at=seconds((ended or {}).get("finishedAt")) or _changed(conditions.get("DisruptionTarget")),
@@ -201,12 +205,27 @@ def _ends(message: str | None) -> tuple[tuple[int, RankEnd], ...]:
         return tuple(
             (
                 int(item["rank"]),
-                RankEnd(item.get("code"), item.get("signal"), bool(item.get("oom")), item.get("rss"), item.get("cpu")),
+                RankEnd(
+                    _of_type(item.get("code"), int),
+                    _of_type(item.get("signal"), int),
+                    bool(item.get("oom")),
+                    _of_type(item.get("rss"), int),
+                    _of_type(item.get("cpu"), int, float),
+                ),
             )
             for item in ranks
         )
-    except (ValueError, KeyError, TypeError):  # a command of its own may write there whatever it likes
-        return ()
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        return ()  # a command of its own may write there whatever it likes
+
+
+def _of_type(value: Any, *kinds: type) -> Any:
+    """None stays. Raises TypeError and ValueError for what the runner never writes."""
+    if value is not None and type(value) not in kinds:
+        raise TypeError
+    if value is not None and not 0 <= value <= MOST:
+        raise ValueError
+    return value
 
 
 def _changed(condition: dict[str, Any] | None) -> float:
@@ -222,19 +241,20 @@ def _index(marks: dict[str, str], notes: dict[str, str]) -> int:
     for name in (labels.INDEX, labels.VOLCANO_INDEX):
         text = marks.get(name) or notes.get(name)
         if text:
-            return _number(text, 0)
+            return number(text, 0)
     return 0
 
 
 def _ranks(text: str | None, index: int) -> range:
     first, _, processes = (text or "0/1").partition("/")
-    count = max(1, _number(processes, 1))
-    begin = _number(first, 0) + index * count
+    count = min(MOST_PROCESSES, max(1, number(processes, 1)))
+    begin = number(first, 0) + index * count
     return range(begin, begin + count)
 
 
-def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text and text.isdigit() else otherwise
+def number(text: str | None, otherwise: int) -> int:
+    """Labels and annotations are whatever somebody wrote there."""
+    return int(text) if text and len(text) <= 9 and text.isascii() and text.isdigit() else otherwise
 
 
 def _first_line(text: str | None) -> str:

@@ -73,8 +73,13 @@ def job_file(resource: Resource) -> Document:
     return {**spec, "name": resource.name, "kubernetes": {**block, "namespace": resource.namespace}}
 
 
+def owner_of(namespace: str) -> str:
+    """Of the jobs of its resources. No token has such a name."""
+    return f"kubernetes/{namespace}"
+
+
 def owner(resource: Resource) -> str:
-    return f"kubernetes/{resource.namespace}"
+    return owner_of(resource.namespace)
 
 
 def refused(resource: Resource, message: str, now: str) -> Document:

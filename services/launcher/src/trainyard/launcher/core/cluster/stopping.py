@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.launcher.core.observation import Phase, RankSeen
@@ -60,17 +61,22 @@ def parse(text: str | None) -> Stopped | None:
                 int(item["rank"]): RankSeen(
                     int(item["rank"]),
                     Phase(item["phase"]),
-                    exit_code=item.get("code"),
-                    signal=item.get("signal"),
+                    exit_code=_whole(item.get("code")),
+                    signal=_whole(item.get("signal")),
                     reason=EndReason(item["reason"]) if "reason" in item else None,
-                    message=item.get("message", ""),
+                    message=str(item.get("message", "")),
                     ended_at=float(item["at"]),
-                    max_rss=item.get("rss"),
-                    cpu_seconds=item.get("cpu"),
-                    node=item.get("node", ""),
+                    max_rss=_whole(item.get("rss")),
+                    cpu_seconds=None if item.get("cpu") is None else float(item["cpu"]),
+                    node=str(item.get("node", "")),
                 )
                 for item in document["ended"]
             },
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return Stopped("it is being ended")
+
+
+def _whole(value: Any) -> int | None:
+    """Raises TypeError and ValueError for what cannot be one."""
+    return None if value is None else int(value)

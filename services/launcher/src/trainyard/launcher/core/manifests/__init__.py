@@ -31,7 +31,8 @@ class Manifests:
 
 def build(job: Job, cluster: Cluster) -> Manifests:
     names = Names.of(job, cluster)
-    plan = planned.attempt(job, cluster, names)
+    draft = planned.draft(job, cluster)
+    plan = draft.plan
     root = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -44,7 +45,7 @@ def build(job: Job, cluster: Cluster) -> Manifests:
                 **({labels.SOURCE: sources.name(job.spec.archive)} if job.spec.archive else {}),
             },
         },
-        "binaryData": {"plan.json.gz": planned.packed(plan, source=job.spec.archive is not None)},
+        "binaryData": {"plan.json.gz": draft.packed},
     }
     return Manifests(root, (_service(job, cluster, names, plan), *makers.makers(job, cluster, names, plan)))
 

@@ -22,6 +22,8 @@ class Offers:
 class Cluster:
     namespace: str = "default"
     """Of jobs that name none."""
+    namespaces: frozenset[str] = frozenset()
+    """The only ones where jobs may run; empty: `namespace`, and for a TrainingJob the one that it is in."""
     domain: str = "cluster.local"
     offers: Offers = Offers()
     tolerations: tuple[Toleration, ...] = ()

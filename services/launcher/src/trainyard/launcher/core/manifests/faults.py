@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 
+from trainyard.launcher.core.cluster.resource import owner_of
 from trainyard.launcher.core.frameworks import ADAPTERS
 from trainyard.launcher.core.frameworks.shape import Unit
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import planned
 from trainyard.launcher.core.manifests.cluster import Cluster, block
-from trainyard.launcher.core.manifests.names import Names
 from trainyard.launcher.core.manifests.shapes import by_kueue
 from trainyard.launcher.core.plan import places
 
@@ -36,6 +36,22 @@ def _image(job: Job, cluster: Cluster) -> Iterator[str]:
         yield (
             f"image {job.image or '(none yet)'} has no reference in a registry: nodes can only pull images that were pushed "
             "and pinned (`name@sha256:…` in the catalogue)"
+        )
+
+
+def _namespace(job: Job, cluster: Cluster) -> Iterator[str]:
+    """Whose TrainingJob it is the API server has let into its namespace. Everybody else comes with the launcher's rights,
+    which are those to mount every Secret and to use every service account of every namespace."""
+    name = cluster.namespace_of(job)
+    if cluster.namespaces and name not in cluster.namespaces:
+        yield (
+            f"`kubernetes.namespace: {name}`, but this launcher works in {', '.join(sorted(cluster.namespaces))} only: "
+            "name one of them"
+        )
+    if not cluster.namespaces and name != cluster.namespace and job.owner != owner_of(name):
+        yield (
+            f"`kubernetes.namespace: {name}`, but who submits to Trainyard itself may use {cluster.namespace} only: leave it "
+            f"out, apply a TrainingJob in {name}, or have TRAINYARD_NAMESPACES of the launcher name {name} too"
         )
 
 
@@ -86,7 +102,8 @@ def _ports(job: Job, cluster: Cluster) -> Iterator[str]:
 
 
 def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
-    made = planned.attempt(job, cluster, Names.of(job, cluster))
+    draft = planned.draft(job, cluster)
+    made = draft.plan
     long = sorted(
         {n for rank in made.ranks for n, v in rank.env.items() if len(f"{n}={v}".encode()) > MAX_VARIABLE - 1}
     )
@@ -99,9 +116,9 @@ def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
                 f"the variables of role {role} take {size} bytes, and a pod's may take {MAX_ENVIRONMENT}: put them into a "
                 "ConfigMap and name it in `kubernetes.volumes`"
             )
-    size = len(base64.b64decode(planned.packed(made, source=job.spec.archive is not None)))
+    size = len(base64.b64decode(draft.packed))
     if size > MAX_PLAN:
         yield f"the plan of {len(made.ranks)} ranks takes {size} bytes, and a ConfigMap holds {MAX_PLAN}"
 
 
-CHECKS: tuple[Check, ...] = (_image, _gang, _all_or_nothing, _one_for_all, _ports, _sizes)
+CHECKS: tuple[Check, ...] = (_image, _namespace, _gang, _all_or_nothing, _one_for_all, _ports, _sizes)

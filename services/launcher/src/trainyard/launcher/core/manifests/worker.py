@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from trainyard.common.sources import archive
 from trainyard.launcher.core.cluster import labels
 
 KEY = "worker.zip"
 MAX_BYTES = 1_000_000
 """A ConfigMap holds 1 MiB."""
-_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +45,8 @@ def package(files: Mapping[str, bytes]) -> Package:
     """`files`: path from the import root (`trainyard/worker/place.py`) → content. The same bytes for the same files.
     Raises ValueError when a ConfigMap cannot hold them."""
     folders = {f"{parent}/" for path in files for parent in PurePosixPath(path).parents if parent.name}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        # Without entries of their own Python finds no namespace packages in a zip, and `trainyard` is one.
-        for path in sorted({*folders, *files}):
-            entry = zipfile.ZipInfo(path, _TIME)
-            entry.create_system = 3  # Unix, wherever it is made
-            entry.external_attr = (0o40755 if path.endswith("/") else 0o100644) << 16
-            entry.compress_type = zipfile.ZIP_STORED if path.endswith("/") else zipfile.ZIP_DEFLATED
-            archive.writestr(entry, files.get(path, b""))
-    data = out.getvalue()
+    # Without entries of their own Python finds no namespace packages in a zip, and `trainyard` is one.
+    data = archive.zipped((path, False, files.get(path, b"")) for path in sorted({*folders, *files}))
     if len(data) > MAX_BYTES:
         raise ValueError(f"the package is {len(data)} bytes as a zip, and a ConfigMap holds {MAX_BYTES}")
     digest = hashlib.sha256(b"".join(path.encode() + b"\0" + files[path] + b"\0" for path in sorted(files)))

@@ -14,7 +14,6 @@ _INSTALLED = (
     ("monitoring.coreos.com", "Prometheus operator", "Prometheus has to be told by hand where to scrape"),
     ("jobset.x-k8s.io", "JobSet", "a job of several roles is a Job for each, which Kueue cannot start together"),
     ("batch.volcano.sh", "Volcano", "no `gang: volcano`"),
-    ("ray.io", "KubeRay", "Ray's clusters are made by Trainyard itself"),
 )
 """API group, name, and what follows where it is not served."""
 

@@ -9,8 +9,8 @@ from trainyard.common.contract.findings import Finding
 from trainyard.launcher.core.cluster.advice.words import fault, note, of_running, ok
 from trainyard.launcher.core.cluster.survey import Survey
 
-OLDEST = (1, 29)
-"""Sidecars that end with their pod, CEL rules in custom resources and retries by index are on by default since then."""
+OLDEST = (1, 30)
+"""As the chart says. Sidecars that end with their pod, CEL rules and retries by index are on by default since 1.29."""
 
 
 def version(survey: Survey) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import TypeAdapter
@@ -22,13 +23,20 @@ _FAULTS: dict[int, Callable[[str], TrainyardError]] = {2: InvalidInput.one, 3: U
 @dataclass(frozen=True, slots=True)
 class Where:
     kubeconfig: str | None
-    """None: where kubectl looks."""
+    """None: the cluster that this runs in, as a pod of it."""
     context: str | None
     namespace: str
 
     @classmethod
     def read(cls, env: Mapping[str, str], kubeconfig: str | None, context: str | None, namespace: str | None) -> Self:
-        return cls(kubeconfig, context, namespace or env.get("TRAINYARD_NAMESPACE") or "default")
+        """Where kubectl looks too."""
+        named = kubeconfig or env.get("TRAINYARD_KUBECONFIG") or env.get("KUBECONFIG")
+        usual = (
+            None
+            if "KUBERNETES_SERVICE_HOST" in env
+            else str(Path(env.get("HOME", "~"), ".kube", "config").expanduser())
+        )
+        return cls(named or usual, context, namespace or env.get("TRAINYARD_NAMESPACE") or "default")
 
     def options(self) -> list[str]:
         given = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--namespace": self.namespace}
@@ -37,7 +45,7 @@ class Where:
 
 def examine(purpose: Literal["jobs", "installation"], where: Where) -> list[Finding]:
     """Raises InvalidInput without a cluster, Unauthorized where it does not know us, Unavailable when it does not answer."""
-    command = [sys.executable, "-m", "trainyard.launcher.examine", purpose, *where.options()]
+    command = [sys.executable, "-m", "trainyard.launcher.adapters.kubernetes.examine", purpose, *where.options()]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:

@@ -1,0 +1,73 @@
+"""What `yard status` says of a job, line by line: no empty cells, and nothing that a rich console would take for markup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from trainyard.client.cli import output, streams
+from trainyard.common.contract.views import ConversionView, EventView, JobView
+from trainyard.common.lifecycle.states import State
+
+RETRIES = {"user": 1, "infrastructure": 3, "preemption": 10}
+
+
+def view(state: State, **changes: Any) -> JobView:
+    base: dict[str, Any] = {"job_id": "j", "name": "a", "project": "p", "framework": "generic", "owner": "ann"}
+    spec = {"retries": RETRIES}
+    return JobView(**base, state=state, submitted_at="2026-12-01T10:00:00Z", spec=spec, last_seq=1, **changes)
+
+
+def shown(job: JobView) -> dict[str, str]:
+    console = Console(width=300, color_system=None)
+    with console.capture() as captured:
+        console.print(output.job_details(job))
+    lines = [line.partition("  ") for line in captured.get().splitlines() if line.strip()]
+    return {name.strip(): words.strip() for name, _, words in lines}
+
+
+def test_a_job_at_its_first_attempt_says_nothing_of_restarts() -> None:
+    found = shown(view(State.STARTING, attempt=1, message="0/5 nodes: 3 lack nvidia.com/gpu [2 tainted]"))
+    assert found["message"] == "0/5 nodes: 3 lack nvidia.com/gpu [2 tainted]"
+    assert "restarts" not in found
+    assert all(found.values())
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "says"),
+    [
+        (State.RUNNING, None, "1 of 3 infrastructure; 2 of 10 preemption; attempt 3 ended: rank 0 was evicted"),
+        (State.RESTARTING, "rank 0 was evicted", "1 of 3 infrastructure; 2 of 10 preemption"),
+    ],
+)
+def test_restarts_by_budget_and_what_the_last_was_for(state: State, message: str | None, says: str) -> None:
+    last = {"attempt": 3, "message": "rank 0 was evicted", "used": {"preemption": 2, "infrastructure": 1}}
+    found = shown(view(state, attempt=4, message=message, restarts=last))
+    assert found["restarts"] == says
+    assert all(found.values())
+
+
+@pytest.mark.parametrize("line", ["[/b] closed", "[red]x[0]", "C:\\", "[link=x]"])
+def test_what_a_job_prints_is_text(line: str) -> None:
+    """Its last line stands in the message; rich takes brackets for markup and stumbles over what closes nothing."""
+    message = f"rank 0 exited with code 1; its last line: {line}"
+    last = {"attempt": 1, "message": message, "used": {"user": 1}}
+    assert shown(view(State.FAILED, attempt=2, message=message))["message"] == message
+    assert shown(view(State.RUNNING, attempt=2, restarts=last))["restarts"].endswith(line)
+    told = ConversionView(conversion_id="c", name="m", owner="ann", state="failed", message=message,
+                          requested_at="2026-12-01T10:00:00Z", last_seq=1)  # fmt: skip
+    assert shown(view(State.SUCCEEDED, conversions=[told]))["conversion"].endswith(message)
+
+
+def test_events_are_printed_as_they_are_and_in_columns() -> None:
+    message = "its last line: [/b] closed"
+    found = []
+    for kind in ("failed", "suspending"):
+        event = EventView(seq=1, time="t", id=f"j/{kind}", kind=kind, source="/t", data={"message": message})
+        with output.console.capture() as captured:
+            streams.show(event, as_json=False)
+        found.append(captured.get().rstrip())
+    assert [line.partition(message)[1:] for line in found] == [(message, "")] * 2
+    assert len({len(line) for line in found}) == 1
