@@ -87,14 +87,26 @@ ROWS: dict[int, tuple[str, tuple[str, ...]]] = {
             "test_jobs_on_the_nodes_network_have_ports_of_their_own",
         ),
     ),
-    22: ("quota 403 ends the job", ("test_22_a_namespace_without_room_is_waited_for",)),
+    22: (
+        "quota 403 ends the job",
+        (
+            "test_22_a_namespace_without_room_is_waited_for",
+            "test_22_why_no_pods_are_made",
+            "test_22_pods_for_which_there_is_no_room_are_waited_for",
+            "test_22_pods_that_are_never_let_in_end_the_job",
+        ),
+    ),
     23: (
         "parameter servers run on",
         ("test_23_parameter_servers_end_with_those_they_serve", "test_they_are_ended_when_the_others_are_done"),
     ),
     24: (
         "clean-up deletes logs",
-        ("test_24_and_4_logs_are_kept_once_and_whole", "test_ranks_live_through_the_launchers_death"),
+        (
+            "test_24_and_4_logs_are_kept_once_and_whole",
+            "test_24_nothing_is_cleared_away_before_its_logs_are_stored",
+            "test_ranks_live_through_the_launchers_death",
+        ),
     ),
     25: ("a sidecar keeps the pod running", ("test_25_a_sidecar_that_goes_on_keeps_nobody_waiting",)),
     26: (

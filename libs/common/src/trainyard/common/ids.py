@@ -35,6 +35,11 @@ def derived(*parts: str) -> str:
     return str(ULID.from_bytes(digest[:16])).lower()
 
 
+def keyed(entity: str, owner: str, key: str) -> str:
+    """The id of what an owner asks for with this idempotency key, whether or not there is one already."""
+    return derived(entity, owner, key)
+
+
 def parse_job_id(text: str) -> JobId:
     return JobId(_parse(text, "job"))
 

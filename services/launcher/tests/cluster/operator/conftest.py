@@ -36,7 +36,7 @@ class Gateway:
         key = str(command.idempotency_key)
         self.owners.add(command.owner)
         if key not in self.jobs:
-            job = self.jobs[key] = ids.new_job_id()
+            job = self.jobs[key] = ids.keyed("job", str(command.owner), key)
             bus = self._cluster.bus
             seq = await bus.append(events.JobSubmitted(job_id=job, spec=spec), after=0)
             resolution = events.Resolution(image="pytorch", reference=IMAGE)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trainyard.cluster_double.kubelet.script import forever, run
+from trainyard.common.testing.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -55,6 +56,20 @@ async def test_deleting_the_resource_cancels_the_job(cluster: Any, gateway: Any)
     await cluster.until(job, "cancelled")
     await gateway.nothing_left()
     assert gateway.jobs
+
+
+async def test_a_job_that_the_resource_never_came_to_name_is_cancelled_too(cluster: Any, gateway: Any) -> None:
+    if cluster.double is None:
+        pytest.skip("a status that cannot be written for long can only be planned on the double")
+    cluster.kubelet.plan(forever())
+    cluster.double.faults.answer(409, 1000, matching="^PATCH .*/trainingjobs/.*/status")
+    gateway.apply()
+    await eventually(lambda: gateway.jobs)
+    [job] = gateway.jobs.values()
+    await cluster.until(job, "running")
+    gateway.remove()
+    await cluster.until(job, "cancelled")
+    await gateway.nothing_left()
 
 
 async def test_18_a_new_resource_of_an_old_name_is_another_job(cluster: Any, gateway: Any) -> None:

@@ -113,5 +113,6 @@ async def test_no_effect_is_left_out(cluster: Any, gateway: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         witness.watch(cluster, patch)
         await life(gateway)
+        await eventually(lambda: "released" in witness.seen)  # its answer may come later than what it does can be seen
     states = {"another's", "submitted", "resolved", "queued", "starting", "cancelling", "cancelled"}
     assert set(witness.seen) - states == set(EFFECTS)

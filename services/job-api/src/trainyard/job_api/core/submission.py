@@ -52,4 +52,4 @@ def _identity(entity: str, owner: str, key: str | None) -> str | None:
         return None
     if not key.strip() or len(key) > MAX_KEY or not key.isprintable():
         raise InvalidInput.one("not usable as a key", "Idempotency-Key", f"1 to {MAX_KEY} printable characters")
-    return ids.derived(entity, owner, key)
+    return ids.keyed(entity, owner, key)

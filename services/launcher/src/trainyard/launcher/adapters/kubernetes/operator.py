@@ -152,14 +152,16 @@ class Operator:
     async def _let_go(self, found: Resource) -> None:
         if resources.FINALIZER not in found.finalizers:
             return
-        if found.job_id is not None:
-            told = await self._bus.latest("job", found.job_id)
-            head = fold(found.job_id, ((item.seq, item.event) for item in told))
-            if told and not head.terminal:
-                if head.state is None or head.state.value != "cancelling":
-                    await self._bus.request(CancelJob(job_id=found.job_id, message="its TrainingJob was deleted"))
-                self._ask((found.namespace, found.name), QUIET)
-                return
+        job_id = found.job_id or resources.job_id_of(
+            found
+        )  # it may have been submitted, and the answer not written down
+        told = await self._bus.latest("job", job_id)
+        head = fold(job_id, ((item.seq, item.event) for item in told))
+        if told and not head.terminal:
+            if head.state is None or head.state.value != "cancelling":
+                await self._bus.request(CancelJob(job_id=job_id, message="its TrainingJob was deleted"))
+            self._ask((found.namespace, found.name), QUIET)
+            return
         await self._finalizers(found, [name for name in found.finalizers if name != resources.FINALIZER])
 
     async def _finalizers(self, found: Resource, names: list[str]) -> None:

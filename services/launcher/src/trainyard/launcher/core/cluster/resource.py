@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trainyard.common import ids
 from trainyard.common.contract import crd, events
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.errors import InvalidInput
@@ -80,6 +81,11 @@ def owner_of(namespace: str) -> str:
 
 def owner(resource: Resource) -> str:
     return owner_of(resource.namespace)
+
+
+def job_id_of(resource: Resource) -> str:
+    """What the gateway calls the job of this owner and key, whether or not there is one already."""
+    return ids.keyed("job", owner(resource), resource.uid)
 
 
 def refused(resource: Resource, message: str, now: str) -> Document:
