@@ -194,3 +194,30 @@ def test_volcano_says_the_index_its_own_way() -> None:
     document["metadata"]["annotations"] = {"volcano.sh/task-index": "2", "trainyard.dev/ranks": "4/2"}
     found = read(document)
     assert (found.index, found.ranks) == (2, range(8, 10))
+
+
+FULL = "The node was low on resource: ephemeral-storage. Container job was using 9Gi, has larger consumption of it."
+GREEDY = "The node was low on resource: memory. Container job was using 9Gi, has larger consumption of memory."
+SMALL = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi."
+
+
+@pytest.mark.parametrize(
+    ("status", "of_node"),
+    [
+        ({"phase": "Failed", "conditions": disrupted("DeletionByTaintManager")}, True),
+        ({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no healthy devices present"}, True),
+        ({"phase": "Failed", "reason": "Evicted", "message": FULL}, True),
+        ({"phase": "Failed", "reason": "Evicted", "message": GREEDY}, False),
+        ({"phase": "Failed", "reason": "Evicted", "message": SMALL}, False),
+        ({"phase": "Failed", "reason": "Evicted", "conditions": disrupted("TerminationByKubelet")}, True),
+        ({"phase": "Failed", "reason": "Preempting", "conditions": disrupted("TerminationByKubelet")}, False),
+        ({"phase": "Failed", "conditions": disrupted("EvictionByEvictionAPI")}, False),
+        ({"phase": "Failed", "conditions": disrupted("PreemptionByScheduler")}, False),
+        ({"phase": "Failed", "reason": "OutOfcpu"}, False),
+        ({"phase": "Failed"}, True),
+        ({"phase": "Failed", "containerStatuses": ended(1)}, False),
+        ({"phase": "Succeeded", "containerStatuses": ended(0)}, False),
+    ],
+)
+def test_whether_its_node_is_to_blame(status: dict[str, Any], of_node: bool) -> None:
+    assert read(pod(**status)).of_node is of_node

@@ -120,3 +120,23 @@ def test_no_note_is_no_end() -> None:
 def test_a_queue_is_told(job: Any) -> None:
     waits = Pending(None, "it waits in queue team-a", 1.0)
     assert seen(job(), Attempt({}, waits=waits))[0].pending == waits
+
+
+def test_a_pod_that_vanished_speaks_against_its_node_unless_somebody_took_away_its_maker(job: Any) -> None:
+    lost = {("worker", 0): pod(running=True)}
+    for expected in (True, False):
+        rank = seen(job(), Attempt({}, lost=lost, expected=expected))[0]
+        assert (rank.node, rank.of_node) == ("n0", expected)
+
+
+def test_where_a_rank_was_placed_outlives_its_pod(job: Any) -> None:
+    waiting = RankSeen(0, Phase.STARTING, node="n7", pending=Pending(EndReason.NODE_FAULT, "no network", 1.0))
+    stopped = parse(dump("node-fault: rank 0 could not start: no network", [waiting]))
+    rank = seen(job(), Attempt({}, stopped=stopped))[0]
+    assert (rank.over, rank.node, rank.stopped_for) == (True, "n7", "node-fault: rank 0 could not start: no network")
+
+
+def test_whether_its_node_is_to_blame_outlives_a_pod(job: Any) -> None:
+    lost = RankSeen(0, Phase.ENDED, reason=EndReason.NODE_LOST, ended_at=5.0, node="n7", of_node=True)
+    rank = seen(job(), Attempt({}, stopped=parse(dump("another rank has failed", [lost]))))[0]
+    assert (rank.failed, rank.node, rank.of_node) == (True, "n7", True)

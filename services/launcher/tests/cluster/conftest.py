@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from trainyard.cluster_double.kubelet.nodes import NodeSpec
 from trainyard.cluster_double.server import ClusterDouble
 from trainyard.common import ids
 from trainyard.common.bus.memory import MemoryBus
+from trainyard.common.clock import rfc3339
 from trainyard.common.contract import events
 from trainyard.common.errors import StaleSequence
 from trainyard.common.testing.builders import spec
@@ -148,7 +150,7 @@ class ClusterWorld:
 
     def disrupt(self, job: str, reason: str) -> None:
         condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": "",
-                     "lastTransitionTime": "2026-12-01T10:00:00Z"}  # fmt: skip
+                     "lastTransitionTime": rfc3339(datetime.now(UTC))}  # fmt: skip
         for pod in self.pods(job):
             patch = {"status": {"conditions": [condition]}}
             self.call("PATCH", f"{PODS}/{pod}/status", patch, "application/strategic-merge-patch+json")

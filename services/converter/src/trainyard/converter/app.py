@@ -7,7 +7,7 @@ from functools import partial
 from trainyard.common.bus.port import Bus, Subscription
 from trainyard.common.clock import SystemClock
 from trainyard.common.contract import subjects
-from trainyard.common.contract.events import Event
+from trainyard.common.contract.event import Event
 from trainyard.common.runtime.consuming import ConsumingService
 from trainyard.converter.adapters.images import ImageInterpreters
 from trainyard.converter.adapters.serving_check import TritonServingCheck

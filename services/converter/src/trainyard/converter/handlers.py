@@ -14,12 +14,12 @@ from trainyard.common import ids
 from trainyard.common.bus.port import EventLog
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.event import Event
 from trainyard.common.contract.events import (
     ConversionFailed,
     ConversionProgress,
     ConversionRequested,
     ConversionSucceeded,
-    Event,
     JobSucceeded,
 )
 from trainyard.common.errors import StaleSequence

@@ -85,7 +85,7 @@ class Launcher:
     async def _cluster(self) -> Parts:
         from trainyard.launcher.adapters.kubernetes import wiring  # noqa: PLC0415 - a second and 50 MiB
 
-        progress = Progress(lambda: self._reconciler.caught_up, self._attempt)
+        progress = Progress(lambda: self._reconciler.caught_up, self._attempt, self._active.nodes.all)
         return await wiring.parts(self._settings, self._bus, self._clock, progress)
 
     def _attempt(self, job_id: str) -> int | None:

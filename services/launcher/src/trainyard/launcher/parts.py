@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.avoiding.nodes import Anywhere, Nodes
+from trainyard.launcher.core.avoiding.record import Record
 from trainyard.launcher.core.devices import Device
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.ports import Backend, Images, Share
@@ -21,6 +23,7 @@ class Parts:
     admission: Admission
     need: Callable[[Job], Need]
     """What admission counts for a job."""
+    nodes: Nodes = field(default_factory=Anywhere)
     share: Share | None = None
     accelerators: Callable[[], Sequence[Device]] = tuple
     """Those of this machine, at this moment; may take a second."""
@@ -35,8 +38,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the launcher knows of the log, for those who clear away."""
+    """What the launcher knows of the log, for what runs beside the reconciler."""
 
     caught_up: Callable[[], bool]
     attempt: Callable[[str], int | None]
     """The attempt of a job that counts; None: it has ended."""
+    records: Callable[[], Mapping[str, Record]]
+    """What it says of nodes, by name."""

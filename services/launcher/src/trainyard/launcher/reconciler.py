@@ -15,6 +15,7 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract import events, subjects
+from trainyard.common.contract.nodes import NODE_EVENTS
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.building import Building
 from trainyard.launcher.core.admission import Need
@@ -28,8 +29,9 @@ from trainyard.launcher.shepherd import Shepherd, Unschedulable
 log = structlog.get_logger()
 P = ParamSpec("P")
 
-FILTERS = tuple(
-    subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind
+FILTERS = (
+    *(subjects.of_kind("job", kind) for kind in events.JOB_EVENTS if kind != events.JobProgress.kind),
+    *(subjects.of_kind("node", kind) for kind in NODE_EVENTS),
 )  # progress changes no state, and there is much of it
 APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
@@ -44,6 +46,7 @@ class Reconciler:
         self._log = log
         self._active = active
         self._backends = {"default": parts.backend, "noop": noop}
+        self._nodes = parts.nodes
         self._images = parts.images
         self._building = Building(parts.images, self._writer)
         self._admission = parts.admission
@@ -278,8 +281,9 @@ class Reconciler:
         self._admission.release(job_id)
 
     def _writer(self, job: Job) -> Shepherd:
-        backend = self._backends["noop" if job.image == "noop" else "default"]
-        return Shepherd(job, self._log, backend, self._images, self._clock, self._room)
+        if job.image == "noop":
+            return Shepherd(job, self._log, self._backends["noop"], self._images, self._clock, self._room)
+        return Shepherd(job, self._log, self._backends["default"], self._images, self._clock, self._room, self._nodes)
 
     def _need(self, job: Job) -> Need:
         return Need(0, 0) if job.image == "noop" else self._needed(job)

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -16,6 +16,8 @@ from trainyard.common.contract import quantities
 from trainyard.common.errors import InvalidInput
 from trainyard.common.images import catalogue
 from trainyard.common.runtime.settings import RuntimeSettings
+from trainyard.launcher.core.avoiding import settings as bad_nodes
+from trainyard.launcher.core.avoiding.verdict import Rules
 
 RANKS_A_CORE = 32
 RANKS_AT_LEAST = 64
@@ -47,6 +49,8 @@ class Settings:
     """This launcher's name among those that share a cluster."""
     api_rate: float = 100.0
     """Requests a second with which the cluster is changed, in the long run."""
+    bad_nodes: Rules = field(default_factory=Rules)
+    """When all jobs of a cluster avoid a node, and for how long."""
     visible: str | None = None
     """The NVIDIA GPUs that jobs may have, as CUDA_VISIBLE_DEVICES says it; None: all."""
 
@@ -74,6 +78,7 @@ class Settings:
             output_claim=env.get("TRAINYARD_OUTPUT_CLAIM") or None,
             member=_member(env),
             api_rate=_positive(env, "TRAINYARD_API_RATE", 100.0, "requests a second, such as 100"),
+            bad_nodes=bad_nodes.parse(env.get(bad_nodes.NAME)),
         )
 
 

@@ -20,6 +20,7 @@ from trainyard.common.errors import StaleSequence, TrainyardError, Unavailable
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import allows
 from trainyard.launcher.core import job as jobs
+from trainyard.launcher.core.avoiding.nodes import Anywhere, Nodes
 from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
@@ -50,6 +51,7 @@ class Shepherd:
     clock: Clock
     room: asyncio.Semaphore
     """Shared by all shepherds: so many appends are under way at once."""
+    nodes: Nodes = field(default_factory=Anywhere)
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
     renew: Callable[[Job], Awaitable[tuple[tuple[str, ...], ...] | None]] | None = None
@@ -135,6 +137,7 @@ class Shepherd:
             tail=lambda rank: self.backend.tail(job, rank, TAIL),
             devices=self.devices,
             heard_all=self.backend.heard_all(job),
+            nodes=self.nodes,
             told=self._told,
         )
 

@@ -29,7 +29,7 @@ from trainyard.common.contract import problems, subjects
 from trainyard.common.contract.codec import Recorded, decode, encode
 from trainyard.common.contract.commands import Answer, Command
 from trainyard.common.contract.envelope import Envelope, to_headers
-from trainyard.common.contract.events import Event
+from trainyard.common.contract.event import Event
 from trainyard.common.errors import (
     InvalidInput,
     NotFound,

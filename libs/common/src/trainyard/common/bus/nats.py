@@ -31,7 +31,7 @@ from trainyard.common.clock import Clock, SystemClock
 from trainyard.common.contract import subjects
 from trainyard.common.contract.codec import Recorded, address_of, decode, encode
 from trainyard.common.contract.commands import Answer, Command
-from trainyard.common.contract.events import Event
+from trainyard.common.contract.event import Event
 from trainyard.common.errors import InvalidInput, Permanent, StaleSequence, Unauthorized, Unavailable
 
 log = structlog.get_logger()

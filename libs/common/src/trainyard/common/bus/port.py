@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.commands import Answer, Command
-from trainyard.common.contract.events import Event
+from trainyard.common.contract.event import Event
 
 EventHandler = Callable[[Recorded[Any]], Awaitable[None]]
 CommandHandler = Callable[["Request"], Awaitable[Answer]]

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.envelope import Envelope, from_message, to_headers
-from trainyard.common.contract.events import EVENTS, Event
+from trainyard.common.contract.event import Event
+from trainyard.common.contract.events import EVENTS
 from trainyard.common.contract.subjects import Address, parse_subject
 from trainyard.common.errors import Permanent, TrainyardError
 

@@ -1,4 +1,4 @@
-"""Every event of a job's and a conversion's life, and of the devices.
+"""Every event of a job's and a conversion's life, and of the devices. Those of nodes stand in `nodes`.
 
 `kind` is the last token of the NATS subject and of the CloudEvents type. `discriminator` tells two events of one kind
 and one job apart; together they make the event's id, so an append that is sent twice is stored once.
@@ -7,33 +7,16 @@ and one job apart; together they make the event's id, so an append that is sent 
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from trainyard.common.contract.conversions import ConversionSpec
+from trainyard.common.contract.event import Event
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.model import Fact
+from trainyard.common.contract.nodes import NODE_EVENTS, Avoided, Blamed
 from trainyard.common.lifecycle.states import EndReason
-
-
-class Event(Fact, ABC):
-    entity: ClassVar[Literal["job", "conversion", "device"]]
-    kind: ClassVar[str]
-
-    @abstractmethod
-    def entity_id(self) -> str:
-        """Which job, conversion or node it is about."""
-
-    def discriminator(self) -> str:
-        """Empty where a job can have only one event of this kind."""
-        return ""
-
-    def event_id(self) -> str:
-        """Deterministic: the CloudEvents id and the Nats-Msg-Id."""
-        parts = (self.entity_id(), self.kind, self.discriminator())
-        return "/".join(part for part in parts if part)
 
 
 class JobEvent(Event):
@@ -140,6 +123,10 @@ class JobStarting(AttemptEvent):
     node: str
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
+    avoids: tuple[Avoided, ...] = ()
+    """Nodes that its pods are not placed on."""
+    message: str = ""
+    """Which nodes it would avoid, and does not, since nothing else could take it."""
 
 
 class JobPending(AttemptEvent):
@@ -198,6 +185,8 @@ class Ending(Fact):
     max_rss: int | None = None
     """Peak resident bytes of the largest process of the rank."""
     cpu_seconds: float | None = None
+    node: str = ""
+    """Where it was; empty: on the machine that the attempt was started on."""
 
 
 class JobRestarting(AttemptEvent):
@@ -213,6 +202,10 @@ class JobRestarting(AttemptEvent):
     endings: tuple[Ending, ...] = ()
     log_tail: tuple[str, ...] = ()
     """The last lines of the rank that is to blame."""
+    blamed: tuple[Blamed, ...] = ()
+    """The nodes to blame, where infrastructure is; those whose ranks only ended with the others are not."""
+    allowed: tuple[str, ...] = ()
+    """Nodes that the job no longer avoids from now on."""
 
 
 class JobSuspending(AttemptEvent):
@@ -253,6 +246,7 @@ class JobFailed(AttemptEvent):
     seconds: float = 0.0
     endings: tuple[Ending, ...] = ()
     log_tail: tuple[str, ...] = ()
+    blamed: tuple[Blamed, ...] = ()
 
 
 class JobCancelled(AttemptEvent):
@@ -265,6 +259,7 @@ class JobLost(AttemptEvent):
     kind: ClassVar[str] = "lost"
     message: str
     endings: tuple[Ending, ...] = ()
+    blamed: tuple[Blamed, ...] = ()
 
 
 class ConversionEvent(Event):
@@ -374,4 +369,5 @@ EVENTS: dict[str, dict[str, type[Any]]] = {
     "job": dict(JOB_EVENTS),
     "conversion": dict(CONVERSION_EVENTS),
     "device": dict(DEVICE_EVENTS),
+    "node": dict(NODE_EVENTS),
 }

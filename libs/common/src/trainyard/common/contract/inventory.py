@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from trainyard.common.contract import subjects
 from trainyard.common.contract.model import Fact
+from trainyard.common.contract.nodes import Machine
 
 BUCKET = "trainyard-nodes"
 
@@ -43,12 +44,27 @@ class Node(Fact):
     labels: dict[str, str] = {}
     fault: str | None = None
     """Why nothing is placed there at this moment, in words; absent: it takes jobs."""
+    avoided_until: float | None = None
+    """Unix seconds until which no job begins there, since too much ended badly there or somebody has said so."""
+    avoided_for: str | None = None
+    """Why, in words."""
+    uid: str | None = None
+    """Of a cluster's node: it tells this one from another that had its name before."""
+    boot: str | None = None
+    """Of its kernel's present run."""
+    created_at: float | None = None
+    """Unix seconds."""
     expires_at: float | None = None
     """Unix seconds; absent: it is there until somebody takes it away."""
 
     @property
     def key(self) -> str:
         return f"{self.backend}.{subjects.token(self.name)}"
+
+    @property
+    def itself(self) -> Machine:
+        """What tells it from another node that bears its name later."""
+        return Machine(node=self.name, uid=self.uid, boot=self.boot)
 
     def expired(self, now: float) -> bool:
         return self.expires_at is not None and self.expires_at < now

@@ -2,6 +2,7 @@
 
     trainyard.job.<job_id>.<event>                 stream trainyard-events
     trainyard.conversion.<conversion_id>.<event>   stream trainyard-events
+    trainyard.node.<node>.<event>                  stream trainyard-events
     trainyard.device.<node>.<event>                stream trainyard-telemetry (bounded, may be lost)
     trainyard.replay.<consumer>                    stream trainyard-events: a dead letter that its consumer gets again
     trainyard.deadletter.<consumer>                stream trainyard-deadletters
@@ -17,7 +18,7 @@ PREFIX = "trainyard"
 EVENTS_STREAM = "trainyard-events"
 TELEMETRY_STREAM = "trainyard-telemetry"
 DEADLETTER_STREAM = "trainyard-deadletters"
-EVENT_SUBJECTS = (f"{PREFIX}.job.>", f"{PREFIX}.conversion.>")
+EVENT_SUBJECTS = (f"{PREFIX}.job.>", f"{PREFIX}.conversion.>", f"{PREFIX}.node.>")
 TELEMETRY_SUBJECTS = (f"{PREFIX}.device.>",)
 DEADLETTER_SUBJECTS = (f"{PREFIX}.deadletter.>",)
 REPLAY_SUBJECTS = f"{PREFIX}.replay.>"

@@ -1,4 +1,5 @@
-"""The active jobs in SQLite: what a launcher that starts knows before it has read the rest of the log."""
+"""The active jobs in SQLite, and what is known of nodes: what a launcher that starts knows before it has read the rest of
+the log."""
 
 from __future__ import annotations
 
@@ -13,15 +14,21 @@ from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.events import JobSubmitted, Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.model import STORED
+from trainyard.common.contract.nodes import Avoided, Blamed, NodeEvent
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, IllegalTransition
 from trainyard.common.projection.store import Store
+from trainyard.launcher.adapters import node_records
+from trainyard.launcher.adapters.node_records import NodeRecords
 from trainyard.launcher.core import job as jobs
 from trainyard.launcher.core.job import Job
 
 log = structlog.get_logger()
 
-SCHEMA = "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 4"
+SCHEMA = (
+    "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 5\n;"
+    + node_records.SCHEMA
+)
 
 
 class ActiveJobs:
@@ -35,6 +42,7 @@ class ActiveJobs:
         }
 
         self._stored = set(self._jobs)
+        self.nodes = NodeRecords(store.db)
 
     @property
     def cursor(self) -> int:
@@ -53,6 +61,7 @@ class ActiveJobs:
         with self._store.transaction() as db:
             for moved in touched.values():
                 self._save(db, moved)
+            self.nodes.save(db)
             self._store.advance(batch.last)
         return list(touched.values())
 
@@ -73,6 +82,9 @@ class ActiveJobs:
 
     def _fold(self, recorded: Recorded[Any]) -> Job | None:
         event = recorded.event
+        if isinstance(event, NodeEvent):
+            self.nodes.told(event, recorded.seq, jobs.seconds(recorded.time))
+            return None
         if isinstance(event, JobSubmitted):
             moved = jobs.begin(recorded)
         else:
@@ -85,6 +97,8 @@ class ActiveJobs:
                 # Somebody wrote past the table. The log cannot be mended; the job goes on from where it stands.
                 log.error("illegal event in the log", seq=recorded.seq, error=str(error))
                 return None
+            if moved is not known:
+                self.nodes.ended(known, event, jobs.seconds(recorded.time))
         self._jobs[moved.job_id] = moved
         return moved
 
@@ -100,6 +114,9 @@ def _rest(job: Job) -> str:
             "devices": job.devices,
             "started_at": job.started_at,
             "attempt_started_at": job.attempt_started_at,
+            "blamed": [[at, blamed.model_dump(mode="json", exclude_none=True)] for at, blamed in job.blamed],
+            "allowed": job.allowed,
+            "avoids": [avoided.model_dump(mode="json") for avoided in job.avoids],
             "paused": job.paused,
             "paused_at": job.paused_at,
             "used": job.used,
@@ -120,6 +137,9 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
         devices=tuple(tuple(given) for given in document["devices"]),
         started_at=document["started_at"],
         attempt_started_at=document["attempt_started_at"],
+        blamed=tuple((float(at), Blamed.model_validate(blamed)) for at, blamed in document["blamed"]),
+        allowed=tuple(document["allowed"]),
+        avoids=tuple(Avoided.model_validate(avoided) for avoided in document["avoids"]),
         paused=document["paused"],
         paused_at=document["paused_at"],
         used=tuple((str(name), int(count)) for name, count in document["used"]),

@@ -30,17 +30,20 @@ class Payer:
     """Attempts that the budget can still pay for, the next one included."""
     words: str = ""
     """What there is to say beyond the cause itself; follows its sentence."""
+    of_node: bool = False
+    """The job file says that such an end is the machine's doing."""
 
 
 def payer_of(job: Job, reason: EndReason, culprit: RankSeen | None, tail: Sequence[str]) -> Payer:
     """`tail`: the culprit's last log lines."""
-    budget, words = BUDGET_OF[reason], ""
+    budget, words, of_node = BUDGET_OF[reason], "", False
     if culprit is not None and reason in _UNEXPLAINED:  # not where a time-out of ours came before
         rule = rule_of(job, culprit)
         if culprit.exit_code == _NO_PEERS[0] and any(_NO_PEERS[1].search(line) for line in tail):
             budget, words = Budget.INFRASTRUCTURE, "; nothing of the job had begun, which counts as infrastructure"
         elif rule is not None:
             budget = Budget.NONE if rule.counts_as == _FATAL else Budget(rule.counts_as)
+            of_node = budget is Budget.INFRASTRUCTURE
             never = ", never retried" if rule.counts_as == _FATAL else ""
             words = f"; exit code {_code(culprit)} counts as {rule.counts_as} (retries.exit_codes){never}"
         elif any(_PORT_TAKEN.search(line) for line in tail):
@@ -51,7 +54,7 @@ def payer_of(job: Job, reason: EndReason, culprit: RankSeen | None, tail: Sequen
     left = max(0, allowed - job.spent(budget.value))
     if not left and allowed:
         words = f"{words}; {_all(allowed)} of retries.{budget} {'is' if allowed == 1 else 'are'} spent"
-    return Payer(budget, left, words)
+    return Payer(budget, left, words, of_node)
 
 
 def _all(allowed: int) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 
 from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.lifecycle.states import BUDGET_OF, Budget, EndReason
 from trainyard.launcher.core.budgets import rule_of
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
+from trainyard.launcher.core.pending import COULD_NOT
 from trainyard.launcher.core.sight import Sight, Tail
 
 _OURS = {
@@ -28,7 +30,7 @@ def cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
     for rank in sight.ranks:
         why, _, message = rank.stopped_for.partition(": ")
         if message and why in set(EndReason):
-            return EndReason(why), message, rank
+            return EndReason(why), message, _named(sight.ranks, message) or rank
         for reason, (words, field) in _OURS.items():
             if rank.stopped_for == reason.value:
                 return reason, words.format(human_seconds(getattr(sight.job.spec.timeouts, field) or 0)), rank
@@ -36,6 +38,12 @@ def cause(sight: Sight) -> tuple[EndReason, str, RankSeen | None]:
     if failed:
         return failed[0].why(), _sentence(failed[0], sight.tail), failed[0]
     return EndReason.SIGNAL, "its processes were ended from outside", None
+
+
+def _named(ranks: Sequence[RankSeen], message: str) -> RankSeen | None:
+    """Which of them did not begin: all were told to end for it, with the same words (see pending.COULD_NOT)."""
+    found = COULD_NOT.match(message)
+    return next((rank for rank in ranks if found is not None and rank.rank == int(found[1])), None)
 
 
 def _blame(job: Job, rank: RankSeen) -> tuple[bool, bool, float, bool]:

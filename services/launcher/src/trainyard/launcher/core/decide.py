@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from trainyard.common.contract import events
-from trainyard.common.lifecycle.states import EndReason, State
+from trainyard.common.lifecycle.states import Budget, EndReason, State
+from trainyard.launcher.core.avoiding.blame import blamed
+from trainyard.launcher.core.avoiding.nodes import loosened
 from trainyard.launcher.core.budgets import payer_of
 from trainyard.launcher.core.causes import cause
 from trainyard.launcher.core.job import Job
@@ -38,6 +40,7 @@ def restart_delay(job: Job) -> float:
 
 
 def _admitted(sight: Sight) -> Decision:
+    choice = sight.nodes.choose(sight.job)
     return Append(
         events.JobStarting(
             job_id=sight.job.job_id,
@@ -45,6 +48,8 @@ def _admitted(sight: Sight) -> Decision:
             backend=sight.backend,
             node=sight.node,
             devices=sight.devices,
+            avoids=choice.avoids,
+            message=choice.message,
         )
     )
 
@@ -115,6 +120,21 @@ def _failing(sight: Sight) -> Decision:
     payer = payer_of(sight.job, reason, culprit, tail)
     message = f"{message}{payer.words}"
     budget, left = payer.budget, payer.left
+    blame = blamed(sight, reason, culprit, by_code=payer.of_node)
+    if reason is EndReason.UNSCHEDULABLE and (taken := _no_longer(sight)) is not None:
+        return Append(
+            events.JobRestarting(
+                job_id=sight.job.job_id,
+                attempt=sight.job.attempt,
+                reason=reason,
+                message=f"{message}; {taken} is avoided no longer",
+                budget=Budget.NONE.value,
+                budget_left=0,
+                used=dict(sight.job.used),
+                endings=endings,
+                allowed=(taken,),
+            )
+        )
     if left > 0:
         used = {**dict(sight.job.used), budget.value: sight.job.spent(budget.value) + 1}
         return Append(
@@ -128,11 +148,14 @@ def _failing(sight: Sight) -> Decision:
                 used=used,
                 endings=endings,
                 log_tail=tail,
+                blamed=blame,
             )
         )
     if reason is EndReason.LOST:
         return Append(
-            events.JobLost(job_id=sight.job.job_id, attempt=sight.job.attempt, message=message, endings=endings)
+            events.JobLost(
+                job_id=sight.job.job_id, attempt=sight.job.attempt, message=message, endings=endings, blamed=blame
+            )
         )
     return Append(
         events.JobFailed(
@@ -143,8 +166,14 @@ def _failing(sight: Sight) -> Decision:
             seconds=_ran(sight),
             endings=endings,
             log_tail=tail,
+            blamed=blame,
         )
     )
+
+
+def _no_longer(sight: Sight) -> str | None:
+    """The node that is taken after all: it was given up for it, so one is."""
+    return loosened(sight.job.avoids, sight.nodes) or loosened(sight.job.avoids)
 
 
 def _may_say_more(sight: Sight, rank: RankSeen) -> bool:

@@ -9,8 +9,12 @@ from typing import Any
 from trainyard.common.contract import events
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.nodes import Avoided, Blamed
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, step
+
+MOST_BLAMED = 64
+"""Nodes that a job remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,12 @@ class Job:
     """The traceparent of the request that the job began with; every event of its life belongs to that trace."""
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that it was given; empty: none was asked for."""
+    blamed: tuple[tuple[float, Blamed], ...] = ()
+    """Nodes that were to blame in its attempts, and when (Unix seconds); the one of longest ago first."""
+    allowed: tuple[str, ...] = ()
+    """Nodes that it takes although they are to be avoided: it has waited for others in vain."""
+    avoids: tuple[Avoided, ...] = ()
+    """Nodes that its present attempt is kept away from."""
     paused: float = 0.0
     """Seconds for which it was suspended, after it had run."""
     paused_at: float | None = None
@@ -74,7 +84,7 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
     if isinstance(event, events.JobResolved):
         changes["resolution"] = event.resolution.model_copy(update={"reasons": ()})
     elif isinstance(event, events.JobStarting):
-        changes["devices"] = event.devices
+        changes |= {"devices": event.devices, "avoids": event.avoids}
     elif isinstance(event, events.JobRunning):
         changes |= {"started_at": job.started_at or time, "attempt_started_at": time}
         if job.paused_at is not None:
@@ -83,7 +93,19 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
         changes["paused_at"] = time if job.started_at is not None else None
     elif isinstance(event, events.JobRestarting):
         changes["used"] = tuple(sorted(event.used.items()))
+        changes |= _blamed(job, event, time)
     return replace(job, **changes)
+
+
+def _blamed(job: Job, event: events.JobRestarting, time: float) -> dict[str, Any]:
+    """A node that is to blame once more is avoided once more."""
+    now = {blamed.node for blamed in event.blamed}
+    earlier = [(at, blamed) for at, blamed in job.blamed if blamed.node not in now | {*event.allowed}]
+    allowed = {*job.allowed, *event.allowed} - now
+    return {
+        "blamed": (*earlier, *((time, blamed) for blamed in event.blamed))[-MOST_BLAMED:],
+        "allowed": tuple(sorted(allowed)),
+    }
 
 
 def seconds(time: str) -> float:

@@ -48,6 +48,8 @@ class RankSeen:
     """What we had asked it for."""
     taken: bool = False
     """Somebody else ended it, which may be what another rank's failure brought about: that rank is to blame first."""
+    of_node: bool = False
+    """Its node is to blame: it was lost, or could not hold what was placed there."""
     max_rss: int | None = None
     cpu_seconds: float | None = None
     node: str = ""
@@ -78,6 +80,7 @@ class RankSeen:
             message=self.message,
             max_rss=self.max_rss,
             cpu_seconds=self.cpu_seconds,
+            node=self.node,
         )
 
     def why(self) -> EndReason:

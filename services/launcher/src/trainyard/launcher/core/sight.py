@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trainyard.common.contract import events
+from trainyard.launcher.core.avoiding.nodes import Anywhere, Nodes
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import RankSeen
 
@@ -56,5 +57,7 @@ class Sight:
     """Rank → accelerators that admission gave it."""
     heard_all: bool = True
     """Whether the log lines of the ranks that have ended are here, all of them."""
+    nodes: Nodes = field(default_factory=Anywhere)
+    """What is known of them."""
     told: str = ""
     """Why it does not run yet, as the log was told last."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import structlog
 
@@ -30,7 +30,15 @@ class ClusterNodes:
         self._mine = mine
         self._changed: dict[str, Node | None] = {}
         """Key → what is to be written; None: it is to go."""
+        self._there: dict[str, Node] = {}
+        self.marks: Callable[[], Mapping[str, tuple[float, str]]] = dict
+        """Nodes that all jobs avoid: until when, and why."""
+        self._marked: Mapping[str, tuple[float, str]] = {}
         self._nodes = Informer[Node](api, kinds.NODE, Scope(), clock, read, self._on_node)
+
+    def by_name(self) -> Mapping[str, Node] | None:
+        """None: they cannot be seen."""
+        return self._there if self._nodes.synced else None
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -44,6 +52,7 @@ class ClusterNodes:
             if not (self._nodes.synced and self._mine()):
                 compared = float("-inf")  # whoever takes over begins with everything
                 continue
+            self._mark()
             try:
                 if self._clock.monotonic() - compared > ALL:
                     await self._compare()
@@ -54,7 +63,7 @@ class ClusterNodes:
 
     async def _compare(self) -> None:
         """What the bucket has of the cluster against what the cluster has."""
-        there = {node.key: node for node in self._nodes.all()}
+        there = {node.key: self._as_told(node) for node in self._nodes.all()}
         for entry in await self._bucket.entries():
             if not entry.key.startswith("kubernetes."):
                 continue
@@ -70,11 +79,27 @@ class ClusterNodes:
             if node is None:
                 await self._bucket.delete(key)
             else:
-                await self._bucket.put(key, node.dump())
+                await self._bucket.put(key, self._as_told(node).dump())
             if self._changed.get(key) is node:
                 del self._changed[key]
 
+    def _mark(self) -> None:
+        """Nodes that have become avoided, or are so no longer, are told anew."""
+        before, self._marked = self._marked, dict(self.marks())
+        for name in before.keys() | self._marked.keys():
+            node = self._nodes.get("", name)
+            if node is not None and before.get(name) != self._marked.get(name):
+                self._changed.setdefault(node.key, node)
+
+    def _as_told(self, node: Node) -> Node:
+        until, why = self._marked.get(node.name, (None, None))
+        return node.model_copy(update={"avoided_until": until, "avoided_for": why}) if until else node
+
     def _on_node(self, before: Node | None, after: Node | None) -> None:
         node = after or before
+        if after is not None:
+            self._there[after.name] = after
+        elif before is not None:
+            self._there.pop(before.name, None)
         if node is not None and before != after:
             self._changed[node.key] = after

@@ -23,6 +23,7 @@ from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
 from trainyard.launcher.adapters.kubernetes.throttle import Throttle
 from trainyard.launcher.adapters.worker_files import worker_files
+from trainyard.launcher.avoidance import Avoidance
 from trainyard.launcher.core.admission import Admission, Need
 from trainyard.launcher.core.manifests import Cluster
 from trainyard.launcher.core.manifests.worker import package
@@ -48,6 +49,8 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     cache.on_pod = logs.hear
     members.on_change(lambda: logs.reshare(cache.all_pods()))
     nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
+    avoidance = Avoidance(bus, clock, settings.bad_nodes, progress.records, nodes.by_name)
+    nodes.marks = avoidance.marks
     sweeper = Sweeper(api, cache, logs, clock, members.owns, progress.attempt)
     packed = package(worker_files())
     cluster = Cluster(
@@ -63,12 +66,14 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
+        avoidance,
         members,
         work=[
             cache.run,
             notices.run,
             members.run,
             nodes.run,
+            lambda: avoidance.judge(lambda: members.first and progress.caught_up()),
             lambda: sweeper.run(progress.caught_up),
             lambda: sources.run(lambda: members.first),
         ],

@@ -220,7 +220,7 @@ class LocalBackend:
             if folder not in self._vanished:
                 self._vanished[folder] = time.time()
                 life.end_orphans(job, who)
-            return RankSeen(rank, Phase.VANISHED, pid=who["pid"], ended_at=self._vanished[folder])
+            return RankSeen(rank, Phase.VANISHED, pid=who["pid"], ended_at=self._vanished[folder], of_node=True)
         if self._is_being_born(folder):
             return RankSeen(rank, Phase.STARTING)
         if len(self._births.get(folder, ())) >= BIRTHS:

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from trainyard.common.contract.inventory import Node
+from trainyard.launcher.core.cluster.pods import seconds
 
 _QUANTITY = re.compile(r"(?P<number>[-+]?[0-9.]+)(?P<suffix>[numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?")
 _DECIMAL = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -28,6 +29,9 @@ def read(document: dict[str, Any]) -> Node:
         memory=int(quantity(allocatable.get("memory"))),
         resources={name: quantity(count) for name, count in allocatable.items() if "/" in name},
         labels=metadata.get("labels") or {},
+        uid=metadata.get("uid"),
+        boot=(status.get("nodeInfo") or {}).get("bootID") or None,
+        created_at=seconds(metadata.get("creationTimestamp")) or None,
         fault=_fault(document.get("spec") or {}, status),
     )
 

@@ -47,6 +47,10 @@ _OF_CONTAINER = {
     "StartError": EndReason.START,
     "ContainerStatusUnknown": EndReason.NODE_LOST,
 }
+_OF_NODES = frozenset({EndReason.NODE_LOST, EndReason.NODE_FAULT, EndReason.LOST})
+_OWN_FAULT = re.compile(r"exceed(s|ed) .*limit|resource: memory.*(larger consumption|exceeds its request)", re.DOTALL)
+"""How the kubelet says that a pod itself took what it was evicted for. On a full disk every pod's use exceeds what it asked
+for, which nobody asks for disks; so there it says nothing. Source: kubelet `eviction/helpers.go`."""
 MOST = 2**53
 """What JSON readers of every language hold exactly."""
 MOST_PROCESSES = 1024
@@ -86,6 +90,8 @@ class Pod:
     signal: int | None = None
     reason: EndReason | None = None
     message: str = ""
+    of_node: bool = False
+    """What ended it is its node's fault, as far as the cluster tells."""
     ended_at: float = 0.0
     pending: Pending | None = None
     ends: tuple[tuple[int, RankEnd], ...] = ()
@@ -133,6 +139,7 @@ def read(document: dict[str, Any]) -> Pod:
         signal=killed_by or None,
         reason=reason,
         message=message,
+        of_node=_of_node(status, conditions, reason),
         ended_at=seconds((ended or {}).get("finishedAt")) or _changed(conditions.get("DisruptionTarget")),
         pending=None if over or "running" in main else _pending(document, status, conditions, main),
         ends=_ends((ended or {}).get("message")),
@@ -145,6 +152,16 @@ def _disruption(conditions: dict[str, Any]) -> tuple[EndReason | None, str]:
     if found is None or found.get("status") != "True":
         return None, ""
     return _DISRUPTIONS.get(found.get("reason", ""), (EndReason.EVICTED, found.get("message", "")))
+
+
+def _of_node(status: dict[str, Any], conditions: dict[str, Any], reason: EndReason | None) -> bool:
+    """A node that was drained, or gave its room to something else, is a good one; and so is one that a pod has filled."""
+    if reason in _OF_NODES:
+        return True
+    by_kubelet = (conditions.get("DisruptionTarget") or {}).get("reason") == "TerminationByKubelet"
+    evicted = status.get("reason") == "Evicted" or (by_kubelet and not status.get("reason"))
+    told = f"{status.get('message') or ''} {(conditions.get('DisruptionTarget') or {}).get('message') or ''}"
+    return reason is EndReason.EVICTED and evicted and not _OWN_FAULT.search(told)
 
 
 def _end(

@@ -76,18 +76,21 @@ def _rank(place: Place, attempt: Attempt, now: float) -> RankSeen:
         seen = _of(place.rank, replace(lost, over=True), now)
     elif lost is not None or not attempt.expected:
         message = "its pod is gone and nobody recorded how it ended"
-        seen = RankSeen(place.rank, Phase.VANISHED, message=message, ended_at=now)
+        node, of_node = (lost.node, attempt.expected) if lost is not None else ("", False)
+        seen = RankSeen(place.rank, Phase.VANISHED, message=message, ended_at=now, of_node=of_node, node=node)
     elif attempt.begun:
         seen = RankSeen(place.rank, Phase.STARTING, pending=attempt.waits)
     else:
         seen = RankSeen(place.rank, Phase.ABSENT, pending=attempt.waits)
+    if stopped is not None and not seen.node:
+        seen = replace(seen, node=stopped.placed.get(place.rank, ""))
     return seen if stopped is None else _ended_by_us(seen, stopped.why, absent=pod is None and lost is None)
 
 
 def _ended_by_us(seen: RankSeen, why: str, *, absent: bool) -> RankSeen:
     """It was well when it was told to end: how it ended since then says nothing, but for running out of memory."""
     if absent:
-        return RankSeen(seen.rank, Phase.ABSENT, stopped=True, stopped_for=why)
+        return RankSeen(seen.rank, Phase.ABSENT, stopped=True, stopped_for=why, node=seen.node)
     if not seen.over or seen.reason is EndReason.OOM:
         return seen
     return replace(seen, phase=Phase.ENDED, reason=None, message="", stopped=True, stopped_for=why)
@@ -108,6 +111,7 @@ def _of(rank: int, pod: Pod, now: float) -> RankSeen:
         reason = EndReason.OOM
     if reason is None and not pod.over:
         reason, message = EndReason.NODE_LOST, f"node {pod.node} does not end it any more"
+        pod = replace(pod, of_node=True)
     taken = pod.deleting_since is not None and reason is None and _was_killed(end)
     if taken:
         reason, message = EndReason.EVICTED, "its pod was deleted by somebody else than the launcher"
@@ -120,6 +124,7 @@ def _of(rank: int, pod: Pod, now: float) -> RankSeen:
         message=message,
         ended_at=pod.ended_at or now,
         taken=taken,
+        of_node=pod.of_node and not taken,
         max_rss=end.max_rss,
         cpu_seconds=end.cpu_seconds,
         node=pod.node,

@@ -23,10 +23,13 @@ class Stopped:
     why: str
     ended: Mapping[int, RankSeen] = field(default_factory=dict)
     """Rank → its end, of those that ended by themselves."""
+    placed: Mapping[int, str] = field(default_factory=dict)
+    """Rank → its node, of those that had been placed and did not begin."""
 
 
 def dump(why: str, ranks: Sequence[RankSeen]) -> str:
     over = sorted((rank for rank in ranks if rank.over and not rank.stopped), key=lambda rank: not rank.failed)
+    placed = {str(rank.rank): rank.node for rank in ranks if rank.pending is not None and rank.node}
     return json.dumps(
         {
             "why": why,
@@ -42,9 +45,11 @@ def dump(why: str, ranks: Sequence[RankSeen]) -> str:
                     **({"rss": rank.max_rss} if rank.max_rss is not None else {}),
                     **({"cpu": rank.cpu_seconds} if rank.cpu_seconds is not None else {}),
                     **({"node": rank.node} if rank.node else {}),
+                    **({"of_node": True} if rank.of_node else {}),
                 }
                 for rank in over[:MOST]
             ],
+            "placed": dict(list(placed.items())[:MOST]),
         }
     )
 
@@ -68,10 +73,12 @@ def parse(text: str | None) -> Stopped | None:
                     ended_at=float(item["at"]),
                     max_rss=_whole(item.get("rss")),
                     cpu_seconds=None if item.get("cpu") is None else float(item["cpu"]),
+                    of_node=item.get("of_node") is True,
                     node=str(item.get("node", "")),
                 )
                 for item in document["ended"]
             },
+            {int(rank): str(node) for rank, node in document.get("placed", {}).items()},
         )
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return Stopped("it is being ended")

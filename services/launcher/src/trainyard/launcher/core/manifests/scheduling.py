@@ -11,6 +11,8 @@ from trainyard.launcher.core.manifests.cluster import Cluster
 
 Document = dict[str, Any]
 
+NAME = "metadata.name"
+
 
 def placed(job: Job, cluster: Cluster, wants: Kubernetes, role: str) -> Document:
     """The parts of a pod's spec that say so; nothing where nothing is asked for."""
@@ -25,13 +27,18 @@ def placed(job: Job, cluster: Cluster, wants: Kubernetes, role: str) -> Document
 
 
 def _nodes(job: Job) -> Document:
-    """The product that the matrix chose, by the label that its nodes bear."""
+    """The product that the matrix chose, by the label that its nodes bear; and none of the nodes that are avoided: by their
+    names, since a label may differ, each in a requirement of its own (the API takes one value for a name)."""
     wanted = job.resolution.node_labels if job.resolution is not None else {}
-    if not wanted:
+    labelled = [{"key": key, "operator": "In", "values": [value]} for key, value in sorted(wanted.items())]
+    away = [{"key": NAME, "operator": "NotIn", "values": [name]} for name in sorted({item.node for item in job.avoids})]
+    if not (labelled or away):
         return {}
-    terms = [{"key": key, "operator": "In", "values": [value]} for key, value in sorted(wanted.items())]
-    required = {"nodeSelectorTerms": [{"matchExpressions": terms}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    term = {
+        **({"matchExpressions": labelled} if labelled else {}),
+        **({"matchFields": away} if away else {}),
+    }
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
 def _near(job: Job, wants: Kubernetes) -> Document:

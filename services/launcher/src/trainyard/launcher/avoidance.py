@@ -1,0 +1,107 @@
+"""Nodes that jobs keep away from: what decisions ask of them, and the launchers' own verdicts, told into the log.
+
+What is known of each node is folded from the log with the jobs (adapters.projection), the nodes that there are come from the
+cluster. One launcher of several tells; should two do so for a moment, the log takes one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from trainyard.common.bus.port import EventLog
+from trainyard.common.clock import Clock
+from trainyard.common.contract.inventory import Node
+from trainyard.common.contract.nodes import Machine
+from trainyard.common.errors import StaleSequence, Unavailable
+from trainyard.launcher.core.avoiding.choice import choose
+from trainyard.launcher.core.avoiding.nodes import Choice
+from trainyard.launcher.core.avoiding.record import Record
+from trainyard.launcher.core.avoiding.verdict import Rules, room, verdict
+from trainyard.launcher.core.job import Job
+
+log = structlog.get_logger()
+
+LOOK = 1.0  # seconds between two looks at what is known of nodes
+
+
+class Avoidance:
+    """Implements core.avoiding.nodes.Nodes."""
+
+    def __init__(
+        self,
+        bus: EventLog,
+        clock: Clock,
+        rules: Rules,
+        records: Callable[[], Mapping[str, Record]],
+        nodes: Callable[[], Mapping[str, Node] | None],
+    ) -> None:
+        """`nodes`: by name; None: they cannot be seen."""
+        self._bus = bus
+        self._clock = clock
+        self._rules = rules
+        self._records = records
+        self._nodes = nodes
+
+    @property
+    def patience(self) -> float:
+        return self._rules.patience
+
+    def machine(self, name: str, at: float) -> Machine:
+        node = (self._nodes() or {}).get(name)
+        if node is None or (at and node.created_at is not None and node.created_at > at):
+            return Machine(node=name)  # it is gone; what bears its name came later
+        return node.itself
+
+    def choose(self, job: Job) -> Choice:
+        nodes = self._nodes()
+        there = list(nodes.values()) if nodes is not None else None
+        return choose(job, there, self._records(), self._rules, self._clock.now().timestamp())
+
+    def usable(self, name: str) -> bool:
+        nodes = self._nodes()
+        return nodes is None or (name in nodes and nodes[name].fault is None)
+
+    def marks(self) -> dict[str, tuple[float, str]]:
+        """For people: the nodes that all jobs avoid at this moment, until when, and why."""
+        nodes = self._nodes() or {}
+        now = self._clock.now().timestamp()
+        return {
+            name: (round(record.until, 3), f"{record.by}: {record.why}" if record.by_hand else record.why)
+            for name, record in self._records().items()
+            if record.avoided(now) and name in nodes and record.is_of(nodes[name].itself)
+        }
+
+    async def judge(self, mine: Callable[[], bool]) -> None:
+        """For ever. `mine`: whether this launcher is the one that tells."""
+        while True:
+            await asyncio.sleep(LOOK)
+            if mine():
+                for name in self._suspects():
+                    await self._judge(name)
+
+    def _suspects(self) -> Sequence[str]:
+        return [name for name, record in self._records().items() if record.strikes or record.well]
+
+    async def _judge(self, name: str) -> None:
+        nodes, record = self._nodes(), self._records().get(name)
+        if nodes is None or record is None or name not in nodes or not record.is_of(nodes[name].itself):
+            return
+        now = self._clock.now().timestamp()
+        event = verdict(record, self._rules, now, may=self._avoided(nodes, now) < room(len(nodes)))
+        if event is None:
+            return
+        try:
+            await self._bus.append(event, after=record.seq)
+            log.warning("a node", node=name, verdict=event.kind, why=event.message)
+        except (StaleSequence, Unavailable) as error:  # somebody has said something; the next look finds it
+            log.info("a verdict on a node is not told yet", node=name, fault=str(error))
+
+    def _avoided(self, nodes: Mapping[str, Node], now: float) -> int:
+        """Of the nodes that there are, those that are avoided without anybody having said so."""
+        return sum(
+            record.avoided(now) and not record.by_hand and name in nodes and record.is_of(nodes[name].itself)
+            for name, record in self._records().items()
+        )
