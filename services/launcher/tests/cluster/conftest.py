@@ -26,6 +26,7 @@ from trainyard.common.errors import StaleSequence
 from trainyard.common.testing.builders import spec
 from trainyard.common.testing.eventually import eventually
 from trainyard.launcher.app import Launcher
+from trainyard.launcher.core.avoiding.verdict import Rules
 from trainyard.launcher.settings import Settings
 
 NAMESPACE = "default"
@@ -40,6 +41,7 @@ class ClusterWorld:
         """None on a real control plane."""
         self.kubelet = kubelet
         self.bus = MemoryBus()
+        self.bad_nodes = Rules()
         self.launchers: dict[str, tuple[Launcher, asyncio.Task[None]]] = {}
 
     async def start(self, member: str = "a", namespaces: frozenset[str] = frozenset()) -> Launcher:
@@ -58,6 +60,7 @@ class ClusterWorld:
             namespace=NAMESPACE,
             namespaces=namespaces,
             member=member,
+            bad_nodes=self.bad_nodes,
         )
         launcher = Launcher(settings, self.bus)
         await launcher.start()
