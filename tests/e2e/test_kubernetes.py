@@ -75,6 +75,21 @@ def test_the_nodes_of_the_cluster_decide_what_fits(cluster: Any) -> None:
         assert refused.message == "no node here has v100; there are: a100"
 
 
+def test_jobs_keep_away_from_a_node_for_as_long_as_somebody_says(cluster: Any) -> None:
+    _, kubelet, yard = cluster
+    kubelet.plan(run(0.2))
+    assert "its fans" in yard.yard("nodes", "avoid", "cpu-0", "--for", "2h", "--why", "its fans").stdout
+    shown = wait_for(lambda: [line for line in yard.yard("nodes").stdout.splitlines() if "avoided until" in line])
+    assert [line.split()[0] for line in shown] == ["cpu-0"]
+    with Yard(yard.url) as gateway:
+        job = gateway.wait(gateway.submit({"name": "away", **SPEC}).job_id, timeout=60)
+        events = gateway.http.get(f"/v1/jobs/{job.job_id}/events").json()["events"]
+        began = next(event for event in events if event["kind"] == "running")
+        assert {rank["node"] for rank in began["data"]["ranks"]} == {"gpu-0"}
+    assert "jobs may begin there again" in yard.yard("nodes", "forgive", "cpu-0").stdout
+    wait_for(lambda: "avoided until" not in yard.yard("nodes").stdout)
+
+
 def test_an_applied_resource_is_a_job_of_the_yard(cluster: Any) -> None:
     double, kubelet, yard = cluster
     kubelet.plan(forever())

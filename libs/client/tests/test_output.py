@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trainyard.client.cli import output, streams
+from trainyard.client.cli import nodes, output, streams
+from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.views import ConversionView, EventView, JobView
 from trainyard.common.lifecycle.states import State
 
@@ -71,3 +72,12 @@ def test_events_are_printed_as_they_are_and_in_columns() -> None:
         found.append(captured.get().rstrip())
     assert [line.partition(message)[1:] for line in found] == [(message, "")] * 2
     assert len({len(line) for line in found}) == 1
+
+
+def test_until_when_a_node_is_avoided() -> None:
+    node = Node(name="n", backend="kubernetes", avoided_until=10_000.0, avoided_for="ann: its fans")
+    words = nodes.avoided_words(node, 9_000.0)
+    assert words.startswith("avoided until ")
+    assert words.endswith(": ann: its fans")
+    assert nodes.avoided_words(node, 10_000.0) == ""
+    assert nodes.avoided_words(Node(name="n", backend="local"), 0.0) == ""

@@ -98,7 +98,7 @@ def test_a_success_ends_a_time_of_being_avoided_that_nobody_asked_for() -> None:
 def test_forgiven_is_forgotten(record: Callable[..., Record]) -> None:
     known = record(("a", 1, 1.0), until=50.0, lasted=40.0, asked=frozenset({"gpu"}))
     after = told(known, NodeForgiven(node="n", uid="uid-n", number=1, by="ann"), 9, 10.0)
-    assert after == Record(Machine(node="n", uid="uid-n"), seq=9)
+    assert after == Record(Machine(node="n", uid="uid-n"), seq=9, heard=10.0)
 
 
 def test_being_avoided_begins_anew_for_another_node(record: Callable[..., Record]) -> None:

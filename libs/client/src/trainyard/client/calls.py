@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.views import (
     ConversionPage,
     ConversionView,
@@ -124,6 +125,17 @@ def explain(document: Document, *, anywhere: bool = False) -> Call[ExplanationVi
 
 def nodes() -> Call[NodePage]:
     return Call("GET", "/v1/nodes", NodePage)
+
+
+def avoid_node(name: str, span: str = "6h", message: str = "") -> Call[Node]:
+    params = {"for": span, **({"message": message} if message else {})}
+    return Call("POST", f"/v1/nodes/{quote(name, safe='')}/avoid", Node, params=params)
+
+
+def forgive_node(name: str, message: str = "") -> Call[Node]:
+    return Call(
+        "POST", f"/v1/nodes/{quote(name, safe='')}/forgive", Node, params={"message": message} if message else {}
+    )
 
 
 def templates() -> Call[TemplatePage]:

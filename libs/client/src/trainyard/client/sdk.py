@@ -24,6 +24,7 @@ from trainyard.client.answers import read, unreachable
 from trainyard.client.calls import Call, Document
 from trainyard.client.settings import ClientSettings
 from trainyard.common import ids
+from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.views import (
     ConversionView,
     EventPage,
@@ -125,6 +126,14 @@ class Yard:
     def nodes(self) -> NodePage:
         """The machines that jobs may run on."""
         return self.send(calls.nodes())
+
+    def avoid_node(self, name: str, span: str = "6h", message: str = "") -> Node:
+        """Let no job begin on a node for a while (`90m`, `2h`, `7d`)."""
+        return self.send(calls.avoid_node(name, span, message))
+
+    def forgive_node(self, name: str, message: str = "") -> Node:
+        """Let jobs begin on a node again, and forget what it was blamed for."""
+        return self.send(calls.forgive_node(name, message))
 
     def templates(self) -> TemplatePage:
         return self.send(calls.templates())
@@ -262,6 +271,12 @@ class AsyncYard:
 
     async def nodes(self) -> NodePage:
         return await self.send(calls.nodes())
+
+    async def avoid_node(self, name: str, span: str = "6h", message: str = "") -> Node:
+        return await self.send(calls.avoid_node(name, span, message))
+
+    async def forgive_node(self, name: str, message: str = "") -> Node:
+        return await self.send(calls.forgive_node(name, message))
 
     async def templates(self) -> TemplatePage:
         return await self.send(calls.templates())

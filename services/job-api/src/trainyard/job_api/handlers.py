@@ -16,9 +16,11 @@ from trainyard.common.clock import rfc3339
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.commands import (
     Answer,
+    AvoidNode,
     CancelJob,
     Convert,
     DeleteTemplate,
+    ForgiveNode,
     PublishTemplate,
     RenderTemplate,
     ResumeJob,
@@ -40,7 +42,7 @@ from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSeque
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, allows
 from trainyard.common.runtime.tracing import span
-from trainyard.job_api import templates
+from trainyard.job_api import nodes, templates
 from trainyard.job_api.core import submission
 from trainyard.job_api.gateway import Gateway
 
@@ -241,6 +243,8 @@ HANDLERS: dict[str, Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]
     PublishTemplate.kind: templates.on_publish,
     DeleteTemplate.kind: templates.on_delete,
     RenderTemplate.kind: templates.on_render,
+    AvoidNode.kind: nodes.on_avoid,
+    ForgiveNode.kind: nodes.on_forgive,
 }
 
 

@@ -14,11 +14,12 @@ import structlog
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import Node
-from trainyard.common.contract.nodes import Machine
+from trainyard.common.contract.nodes import Machine, NodeAvoided
 from trainyard.common.errors import StaleSequence, Unavailable
+from trainyard.launcher.core import job as jobs
 from trainyard.launcher.core.avoiding.choice import choose
 from trainyard.launcher.core.avoiding.nodes import Choice
-from trainyard.launcher.core.avoiding.record import Record
+from trainyard.launcher.core.avoiding.record import REMEMBERED, Record
 from trainyard.launcher.core.avoiding.verdict import Rules, room, verdict
 from trainyard.launcher.core.job import Job
 
@@ -44,6 +45,8 @@ class Avoidance:
         self._rules = rules
         self._records = records
         self._nodes = nodes
+        self._told: dict[str, int] = {}
+        """Nodes that are avoided from the event of this sequence on, which may not have come back from the log yet."""
 
     @property
     def patience(self) -> float:
@@ -69,7 +72,7 @@ class Avoidance:
         nodes = self._nodes() or {}
         now = self._clock.now().timestamp()
         return {
-            name: (round(record.until, 3), f"{record.by}: {record.why}" if record.by_hand else record.why)
+            name: (round(record.until, 3), record.words)
             for name, record in self._records().items()
             if record.avoided(now) and name in nodes and record.is_of(nodes[name].itself)
         }
@@ -94,14 +97,31 @@ class Avoidance:
         if event is None:
             return
         try:
-            await self._bus.append(event, after=record.seq)
+            number = await self._last_word(record, now)
+            if number is None:
+                return
+            seq = await self._bus.append(event.model_copy(update={"number": number}), after=number)
+            if isinstance(event, NodeAvoided):
+                self._told[name] = seq
             log.warning("a node", node=name, verdict=event.kind, why=event.message)
         except (StaleSequence, Unavailable) as error:  # somebody has said something; the next look finds it
             log.info("a verdict on a node is not told yet", node=name, fault=str(error))
 
+    async def _last_word(self, record: Record, now: float) -> int | None:
+        """The sequence of the node's last event; None: it has not come here yet, and may change the verdict. What is
+        known of a node that was well for long has been forgotten, its events have not."""
+        told = await self._bus.latest("node", record.machine.node)
+        if not told or told[-1].seq == record.seq:
+            return record.seq
+        forgotten = not record.seq and jobs.seconds(told[-1].time) < now - REMEMBERED
+        return told[-1].seq if forgotten else None
+
     def _avoided(self, nodes: Mapping[str, Node], now: float) -> int:
         """Of the nodes that there are, those that are avoided without anybody having said so."""
-        return sum(
+        records = self._records()
+        self._told = {name: seq for name, seq in self._told.items() if name in records and records[name].seq < seq}
+        return len(self._told) + sum(
             record.avoided(now) and not record.by_hand and name in nodes and record.is_of(nodes[name].itself)
-            for name, record in self._records().items()
+            for name, record in records.items()
+            if name not in self._told
         )

@@ -46,8 +46,9 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, frameworks, nodes, local):
+for module in (jobs, streams, convert, frameworks, local):
     module.register(app)
+app.add_typer(nodes.app, name="nodes")
 app.add_typer(images.app, name="images")
 app.add_typer(matrix.app, name="matrix")
 app.add_typer(templates.app, name="templates")

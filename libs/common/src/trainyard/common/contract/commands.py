@@ -101,6 +101,23 @@ class RenderTemplate(Command):
     parameters: dict[str, Any] = {}
 
 
+class AvoidNode(Command):
+    """Let no job begin on a node for a while."""
+
+    kind: ClassVar[str] = "node.avoid"
+    node: str
+    seconds: float = 21_600.0
+    message: str = ""
+
+
+class ForgiveNode(Command):
+    """Let jobs begin on a node again, and forget what it was blamed for."""
+
+    kind: ClassVar[str] = "node.forgive"
+    node: str
+    message: str = ""
+
+
 class Answer(Fact):
     """The answer to a command: the HTTP status that the same request gets, and its body."""
 
@@ -112,17 +129,20 @@ COMMANDS: dict[str, type[Command]] = {
     cls.kind: cls
     for cls in (
         SubmitJob, CancelJob, SuspendJob, ResumeJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
+        AvoidNode, ForgiveNode,
     )
 }  # fmt: skip
 
 __all__ = [
     "COMMANDS",
     "Answer",
+    "AvoidNode",
     "CancelJob",
     "Command",
     "ConversionSpec",
     "Convert",
     "DeleteTemplate",
+    "ForgiveNode",
     "PublishTemplate",
     "RenderTemplate",
     "ResolveJob",

@@ -83,7 +83,7 @@ def _dump(record: Record) -> str:
 def _fields(record: Record) -> Iterator[tuple[str, Any]]:
     yield "strikes", [[strike.job_id, strike.attempt, strike.at, strike.reason] for strike in record.strikes]
     yield "asked", sorted(record.asked)
-    for name in ("until", "why", "by", "lasted", "seq", "well"):
+    for name in ("until", "why", "by", "lasted", "seq", "heard", "well"):
         yield name, getattr(record, name)
 
 

@@ -42,8 +42,7 @@ def _of_all(
     for name, record in records.items():
         node = there.get(name) if there is not None else None
         if record.avoided(now) and (there is None or (node is not None and record.is_of(node.itself))):
-            why = f"{record.by} says so: {record.why}" if record.by_hand else record.why
-            found.append((name, record.since, Avoided(node=name, why=why, by_hand=record.by_hand)))
+            found.append((name, record.since, Avoided(node=name, why=record.words, by_hand=record.by_hand)))
     return found
 
 

@@ -40,6 +40,8 @@ class Record:
     """Seconds of the last time that it was avoided without anybody having said so; 0: never, or it has done well since."""
     seq: int = 0
     """Of the node's last event; 0: it has none."""
+    heard: float = 0.0
+    """When something was told of it last (Unix seconds)."""
     well: str = ""
     """What speaks for it since, while it is avoided."""
 
@@ -54,6 +56,12 @@ class Record:
     @property
     def by_hand(self) -> bool:
         return self.by != BY_ITSELF
+
+    @property
+    def words(self) -> str:
+        """Why it is avoided, and who says so where somebody does."""
+        said = [self.by, self.why] if self.by_hand else [self.why]
+        return ": ".join(part for part in said if part)
 
     def is_of(self, machine: Machine) -> bool:
         """Whether it speaks of this very node. Somebody may have named a node of which nobody knew which it was."""
@@ -71,6 +79,7 @@ def struck(before: Record | None, blamed: Blamed, strike: Strike, asked: Iterabl
         machine=machine,
         strikes=(*known.strikes, strike)[-MOST_STRIKES:],
         asked=known.asked | {*asked},
+        heard=strike.at,
         well="",
     )
 
@@ -89,7 +98,7 @@ def told(before: Record | None, event: NodeEvent, seq: int, at: float) -> Record
     """The record after it was said that the node is avoided, or is so no more."""
     known = before if before is not None and before.is_of(event.machine) else None
     if not isinstance(event, NodeAvoided):
-        return Record(event.machine, seq=seq)
+        return Record(event.machine, seq=seq, heard=at)
     by_itself = event.by == BY_ITSELF
     return Record(
         event.machine,
@@ -99,10 +108,10 @@ def told(before: Record | None, event: NodeEvent, seq: int, at: float) -> Record
         by=event.by,
         lasted=event.seconds if by_itself else known.lasted if known is not None else 0.0,
         seq=seq,
+        heard=at,
     )
 
 
 def over(record: Record, now: float) -> bool:
     """It says nothing any more that could matter."""
-    last = max((strike.at for strike in record.strikes), default=0.0)
-    return now > max(record.until, last) + REMEMBERED
+    return now > max(record.until, record.heard) + REMEMBERED
