@@ -215,3 +215,19 @@ async def test_errors_preemption_and_drained_nodes_speak_against_nobody(cluster:
     await asyncio.sleep(2.0)
     for name in ("n0", "n1"):
         assert [item async for item in cluster.bus.history("node", name)] == []
+
+
+async def test_a_code_that_counts_as_infrastructure_blames_the_node_of_its_rank_alone(cluster: Any) -> None:
+    cluster.kubelet.plan(forever())
+    cluster.kubelet.plan(run(0.3, exit_code=77), name="*-1-worker-1-*")
+    rule = {"codes": [77], "counts_as": "infrastructure"}
+    job = await cluster.submit(
+        replicas=2, retries={"exit_codes": [rule]}, timeouts={"grace": 1}, kubernetes={"placement": "spread"}
+    )
+    told = await cluster.seen(job, "restarting")
+    where = {rank.rank: rank.node for rank in (await cluster.seen(job, "running")).ranks}
+    assert [(item.node, item.reason) for item in told.blamed] == [(where[1], EndReason.ERROR)]
+    assert (await cluster.until(job, "running", within=60)).attempt == 2
+    assert {rank.node for rank in (await cluster.until(job, "running")).ranks} == {where[0]}
+    await cluster.cancel(job)
+    await cluster.until(job, "cancelled")

@@ -105,7 +105,10 @@ def restart_words(job: JobView) -> str:
     budgets = job.spec.get("retries", {})
     paid = [f"{count} of {budgets.get(name, '?')} {name}" for name, count in sorted(last.get("used", {}).items())]
     why = f"attempt {last['attempt']} ended: {last['message']}"
-    return "; ".join([*paid, *([why] if last["message"] != job.message else [])])
+    blamed = ", ".join(item["node"] for item in last.get("blamed", ()))
+    return "; ".join(
+        [*paid, *([why] if last["message"] != job.message else []), *([f"to blame: {blamed}"] if blamed else [])]
+    )
 
 
 def job_details(job: JobView) -> Table:

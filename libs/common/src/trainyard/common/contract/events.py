@@ -125,7 +125,7 @@ class JobStarting(AttemptEvent):
     """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
     avoids: tuple[Avoided, ...] = ()
     """Nodes that its pods are not placed on."""
-    message: str = ""
+    message: str | None = None
     """Which nodes it would avoid, and does not, since nothing else could take it."""
 
 

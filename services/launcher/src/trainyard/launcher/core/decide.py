@@ -49,7 +49,7 @@ def _admitted(sight: Sight) -> Decision:
             node=sight.node,
             devices=sight.devices,
             avoids=choice.avoids,
-            message=choice.message,
+            message=choice.message or None,
         )
     )
 
