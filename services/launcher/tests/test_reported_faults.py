@@ -57,6 +57,10 @@ async def test_11_a_lost_supervisor_leaves_the_users_retry_to_the_user(world: An
         (EndReason.ERROR, "user"),
     ]
     assert told[-1].used == {"infrastructure": 1, "user": 1}
+    # This machine is named for what it did, and is the only one there is.
+    assert [[item.node for item in event.blamed] for event in told] == [["node"], []]
+    began = [item.event async for item in world.bus.history("job", job) if item.event.kind == "starting"]
+    assert {event.avoids for event in began} == {()}
 
 
 async def test_19_the_longest_names_are_taken(world: Any) -> None:

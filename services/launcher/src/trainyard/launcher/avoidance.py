@@ -7,14 +7,14 @@ cluster. One launcher of several tells; should two do so for a moment, the log t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import structlog
 
 from trainyard.common.bus.port import EventLog
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import Node
-from trainyard.common.contract.nodes import Machine, NodeAvoided
+from trainyard.common.contract.nodes import Machine, NodeAvoided, NodeEvent
 from trainyard.common.errors import StaleSequence, Unavailable
 from trainyard.launcher.core import job as jobs
 from trainyard.launcher.core.avoiding.choice import choose
@@ -39,7 +39,7 @@ class Avoidance:
         records: Callable[[], Mapping[str, Record]],
         nodes: Callable[[], Mapping[str, Node] | None],
     ) -> None:
-        """`nodes`: by name; None: they cannot be seen."""
+        """`nodes`: by name; None: they cannot be seen. Raises Unavailable while they are being read."""
         self._bus = bus
         self._clock = clock
         self._rules = rules
@@ -82,30 +82,34 @@ class Avoidance:
         while True:
             await asyncio.sleep(LOOK)
             if mine():
-                for name in self._suspects():
-                    await self._judge(name)
+                try:
+                    await self._judge(self._nodes() or {})
+                except Unavailable as error:
+                    log.info("no verdict on nodes yet", fault=str(error))
 
-    def _suspects(self) -> Sequence[str]:
-        return [name for name, record in self._records().items() if record.strikes or record.well]
-
-    async def _judge(self, name: str) -> None:
-        nodes, record = self._nodes(), self._records().get(name)
-        if nodes is None or record is None or name not in nodes or not record.is_of(nodes[name].itself):
-            return
+    async def _judge(self, nodes: Mapping[str, Node]) -> None:
         now = self._clock.now().timestamp()
-        event = verdict(record, self._rules, now, may=self._avoided(nodes, now) < room(len(nodes)))
-        if event is None:
-            return
+        free = room(len(nodes)) - self._avoided(nodes, now)
+        for name, record in list(self._records().items()):
+            if not (record.strikes or record.well) or name not in nodes or not record.is_of(nodes[name].itself):
+                continue
+            event = verdict(record, self._rules, now, may=free > 0)
+            if event is not None and await self._tell(event, record, now):
+                free -= isinstance(event, NodeAvoided)
+
+    async def _tell(self, event: NodeEvent, record: Record, now: float) -> bool:
+        """Whether it was told. Raises Unavailable."""
+        number = await self._last_word(record, now)
+        if number is None:
+            return False
         try:
-            number = await self._last_word(record, now)
-            if number is None:
-                return
             seq = await self._bus.append(event.model_copy(update={"number": number}), after=number)
-            if isinstance(event, NodeAvoided):
-                self._told[name] = seq
-            log.warning("a node", node=name, verdict=event.kind, why=event.message)
-        except (StaleSequence, Unavailable) as error:  # somebody has said something; the next look finds it
-            log.info("a verdict on a node is not told yet", node=name, fault=str(error))
+        except StaleSequence:  # somebody has said something; the next look finds it
+            return False
+        if isinstance(event, NodeAvoided):
+            self._told[event.node] = seq
+        log.warning("a node", node=event.node, verdict=event.kind, why=event.message)
+        return True
 
     async def _last_word(self, record: Record, now: float) -> int | None:
         """The sequence of the node's last event; None: it has not come here yet, and may change the verdict. What is

@@ -37,7 +37,9 @@ class ClusterNodes:
         self._nodes = Informer[Node](api, kinds.NODE, Scope(), clock, read, self._on_node)
 
     def by_name(self) -> Mapping[str, Node] | None:
-        """None: they cannot be seen."""
+        """None: they cannot be seen. Raises Unavailable while they are still being read."""
+        if not self._nodes.synced and self._nodes.fault is None:
+            raise Unavailable("the nodes of the cluster are still being read")
         return self._there if self._nodes.synced else None
 
     async def run(self) -> None:

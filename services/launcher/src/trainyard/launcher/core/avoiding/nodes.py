@@ -18,6 +18,8 @@ class Choice:
 
 
 class Nodes(Protocol):
+    """Each raises Unavailable while nobody knows yet which nodes there are."""
+
     @property
     def patience(self) -> float:
         """Seconds for which an attempt waits for other nodes than those that it avoids."""
