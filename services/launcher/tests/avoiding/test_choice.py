@@ -43,8 +43,10 @@ def test_its_own_and_those_of_all_jobs(job: Callable[..., Job], chosen: Callable
     assert chosen(struck(job(), "o")) == ["o"]
     assert chosen(job(), avoided=BY_ITSELF) == ["n"]
     assert chosen(struck(job(), "o"), avoided="ann") == ["o", "n"]
-    assert chosen(struck(job(), "o", allowed=("n",)), avoided="ann") == ["o"]
+    assert chosen(struck(job(), "o", allowed=("n",)), avoided=BY_ITSELF) == ["o"]
+    assert chosen(struck(job(), "o", allowed=("n",)), avoided="ann") == ["o", "n"], "a person's word is kept"
     assert chosen(struck(job(), "o"), avoided="ann", rules=Rules(on=False)) == ["n"]
+    assert chosen(struck(job(), "o"), avoided=BY_ITSELF, rules=Rules(on=False)) == []
 
 
 def test_a_node_that_is_no_more_or_another_is_not_avoided(

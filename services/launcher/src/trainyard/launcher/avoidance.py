@@ -75,6 +75,7 @@ class Avoidance:
             name: (round(record.until, 3), record.words)
             for name, record in self._records().items()
             if record.avoided(now) and name in nodes and record.is_of(nodes[name].itself)
+            if record.by_hand or self._rules.on
         }
 
     async def judge(self, mine: Callable[[], bool]) -> None:

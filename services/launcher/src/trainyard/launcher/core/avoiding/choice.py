@@ -22,7 +22,11 @@ MOST = 100
 def choose(job: Job, nodes: Sequence[Node] | None, records: Mapping[str, Record], rules: Rules, now: float) -> Choice:
     """`nodes`: those of the cluster; None: they cannot be seen, and a name is all that is known of any."""
     there = {node.name: node for node in nodes} if nodes is not None else None
-    wanted = {name: (at, avoided) for name, at, avoided in _of_all(records, there, now) if name not in job.allowed}
+    wanted = {
+        name: (at, avoided)
+        for name, at, avoided in _of_all(records, there, now)
+        if avoided.by_hand or (rules.on and name not in job.allowed)
+    }
     if rules.on:
         for at, blamed in job.blamed:
             if _is_there(blamed, at, there) and not (blamed.node in wanted and wanted[blamed.node][1].by_hand):
