@@ -140,10 +140,13 @@ class JobStarting(AttemptEvent):
     node: str
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → ids of the accelerators that it gets; empty: none was asked for, or the cluster decides."""
+    replicas: dict[str, int] = {}
+    """Role → replicas of this attempt; empty: as the job file has it."""
 
 
 class JobPending(AttemptEvent):
-    """Why an attempt that has been placed does not run yet: a queue, a node, an image."""
+    """Why an attempt that has been placed does not run yet (a queue, a node, an image), or one that runs does not have the
+    size yet that was asked for."""
 
     kind: ClassVar[str] = "pending"
     message: str
@@ -213,6 +216,26 @@ class JobRestarting(AttemptEvent):
     endings: tuple[Ending, ...] = ()
     log_tail: tuple[str, ...] = ()
     """The last lines of the rank that is to blame."""
+
+
+class JobResized(JobEvent):
+    """A wish that the launcher brings about. What can never be had it takes back, with another event of this kind."""
+
+    kind: ClassVar[str] = "resized"
+    number: int = 1
+    """Counts the job's resizes, from 1."""
+    role: str
+    before: int
+    """Replicas that were asked for until now."""
+    replicas: int
+    by: str
+    message: str = ""
+    roles: dict[str, int] = {}
+    """Role → replicas, of every role that was ever resized: the last of these events tells them all."""
+
+    def discriminator(self) -> str:
+        # Of two different wishes at once the log must not take the second for a repetition of the first.
+        return f"{self.number}.{self.role}.{self.replicas}"
 
 
 class JobSuspending(AttemptEvent):
@@ -363,7 +386,7 @@ JOB_EVENTS: dict[str, type[JobEvent]] = {
     cls.kind: cls
     for cls in (
         JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobPending, JobRunning, JobProgress, JobRestarting,
-        JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
+        JobResized, JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
     )
 }
 CONVERSION_EVENTS: dict[str, type[ConversionEvent]] = {
