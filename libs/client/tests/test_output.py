@@ -71,3 +71,18 @@ def test_events_are_printed_as_they_are_and_in_columns() -> None:
         found.append(captured.get().rstrip())
     assert [line.partition(message)[1:] for line in found] == [(message, "")] * 2
     assert len({len(line) for line in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "now", "asked", "says"),
+    [
+        (State.QUEUED, {}, {"worker": 4}, "4 × worker"),
+        (State.RUNNING, {"ps": 1, "worker": 2}, {"ps": 1, "worker": 2}, "1 × ps, 2 × worker"),
+        (State.RUNNING, {"worker": 2}, {"worker": 4}, "2 × worker now, 4 × worker asked for"),
+        (State.FAILED, {"worker": 2}, {"worker": 4}, "2 × worker"),
+    ],
+)
+def test_how_many_replicas_there_are_and_are_to_be(
+    state: State, now: dict[str, int], asked: dict[str, int], says: str
+) -> None:
+    assert shown(view(state, replicas=asked, replicas_now=now))["replicas"] == says
