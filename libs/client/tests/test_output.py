@@ -81,3 +81,18 @@ def test_until_when_a_node_is_avoided() -> None:
     assert words.endswith(": ann: its fans")
     assert nodes.avoided_words(node, 10_000.0) == ""
     assert nodes.avoided_words(Node(name="n", backend="local"), 0.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "now", "asked", "says"),
+    [
+        (State.QUEUED, {}, {"worker": 4}, "4 × worker"),
+        (State.RUNNING, {"ps": 1, "worker": 2}, {"ps": 1, "worker": 2}, "1 × ps, 2 × worker"),
+        (State.RUNNING, {"worker": 2}, {"worker": 4}, "2 × worker now, 4 × worker asked for"),
+        (State.FAILED, {"worker": 2}, {"worker": 4}, "2 × worker"),
+    ],
+)
+def test_how_many_replicas_there_are_and_are_to_be(
+    state: State, now: dict[str, int], asked: dict[str, int], says: str
+) -> None:
+    assert shown(view(state, replicas=asked, replicas_now=now))["replicas"] == says

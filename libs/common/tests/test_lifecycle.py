@@ -26,12 +26,19 @@ FILL: dict[str, Any] = {
     "budget": "user",
     "budget_left": 0,
     "by": "me",
+    "role": "worker",
+    "before": 1,
+    "replicas": 2,
 }
 
 
 def event(kind: str, attempt: int = 1) -> events.JobEvent:
     model = events.JOB_EVENTS[kind]
-    known = {name: value for name, value in FILL.items() if name in model.model_fields}
+    known = {
+        name: value
+        for name, value in FILL.items()
+        if name in model.model_fields and model.model_fields[name].is_required()
+    }
     if "attempt" in model.model_fields:
         known["attempt"] = attempt
     return model(job_id="j", **known)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from trainyard.cluster_double.kubelet.script import forever, run
+from trainyard.common.contract import events
 from trainyard.launcher.adapters.kubernetes import api
 from trainyard.launcher.core import decide, pending
 
@@ -19,6 +20,10 @@ pytestmark = pytest.mark.integration
 
 EFFECTS = 18
 """Writes of a job of two roles whose first attempt fails in one of them: what is made, noted, deleted, and told."""
+
+
+RESIZING = 11
+"""Writes of such a job that is resized once: the old group's note and deletions, the new one's objects, what is told."""
 
 
 class Counter:
@@ -91,3 +96,50 @@ async def test_no_effect_is_left_out(cluster: Any, monkeypatch: pytest.MonkeyPat
     job = await submit(cluster, counter, monkeypatch)
     await cluster.until(job, "succeeded", "failed")
     assert counter.count == EFFECTS
+
+
+@pytest.fixture
+def resized(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending, "QUIET", 3600.0)
+    cluster.kubelet.plan(run(0.2))
+    cluster.kubelet.plan(forever(), labels={"trainyard.dev/attempt": "1"})
+
+
+async def resize(cluster: Any, counter: Counter, patch: pytest.MonkeyPatch) -> str:
+    roles: dict[str, Any] = {"reader": {}, "writer": {"replicas": 2}}
+    job: str = await cluster.submit(framework="generic", roles=roles, timeouts={"grace": 1})
+    await cluster.until(job, "running")
+    size = {"role": "writer", "before": 2, "replicas": 1, "roles": {"writer": 1}}
+    await cluster.tell(job, events.JobResized, by="ann", **size)
+    patch.setattr(cluster.bus, "append", counter.around(cluster.bus.append))
+    return job
+
+
+@pytest.mark.usefixtures("resized")
+@pytest.mark.parametrize("at", range(1, RESIZING + 1))
+async def test_killed_after_an_effect_of_a_resize(cluster: Any, at: int) -> None:
+    counter = Counter(at)
+    with pytest.MonkeyPatch.context() as patch:
+        job = await resize(cluster, counter, patch)
+        patch.setattr(api.Api, "call", counter.around(api.Api.call, writes=True))
+        await asyncio.wait_for(counter.died.wait(), timeout=30)
+        await cluster.kill()
+    await cluster.start()
+    event = await cluster.until(job, "succeeded", "failed")
+    assert (event.kind, event.attempt) == ("succeeded", 2)
+    assert await cluster.kinds(job) == [
+        "submitted", "resolved", "starting", "running", "resized", "restarting", "starting", "running", "succeeded",
+    ]  # fmt: skip
+    if cluster.double is not None:
+        made = [name for kind, name in cluster.objects(job) if kind == "Job"]
+        assert sorted(made) == sorted(set(made))
+        assert len([name for name in made if "-2-" in name]) == 2
+
+
+@pytest.mark.usefixtures("resized")
+async def test_no_effect_of_a_resize_is_left_out(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter(0)
+    job = await resize(cluster, counter, monkeypatch)
+    monkeypatch.setattr(api.Api, "call", counter.around(api.Api.call, writes=True))
+    await cluster.until(job, "succeeded", "failed")
+    assert counter.count == RESIZING

@@ -89,6 +89,12 @@ def cancel(job_id: str, message: str = "") -> Call[JobView]:
     return Call("POST", f"/v1/jobs/{job_id}/cancel", JobView, params={"message": message} if message else {})
 
 
+def resize(job_id: str, replicas: int, role: str | None = None, message: str = "") -> Call[JobView]:
+    given: dict[str, Any] = {"role": role, "message": message or None}
+    params = {"replicas": replicas, **{name: value for name, value in given.items() if value is not None}}
+    return Call("POST", f"/v1/jobs/{job_id}/resize", JobView, params=params)
+
+
 def retry(job_id: str, *, key: str | None = None) -> Call[JobView]:
     return Call("POST", f"/v1/jobs/{job_id}/retry", JobView, headers=_keyed(key))
 

@@ -88,7 +88,12 @@ class Yard:
     def resume(self, job_id: str, message: str = "") -> JobView:
         return self.send(calls.resume(job_id, message))
 
+    def resize(self, job_id: str, replicas: int, role: str | None = None, message: str = "") -> JobView:
+        """Another number of replicas; the job goes on from its checkpoint."""
+        return self.send(calls.resize(job_id, replicas, role, message))
+
     def retry(self, job_id: str, *, key: str | None = None) -> JobView:
+        """A new job with the spec of one that has ended, at the size that it was to have by then."""
         return self.send(calls.retry(job_id, key=key))
 
     def events(self, job_id: str, *, after: int = 0) -> EventPage:
@@ -253,6 +258,9 @@ class AsyncYard:
 
     async def resume(self, job_id: str, message: str = "") -> JobView:
         return await self.send(calls.resume(job_id, message))
+
+    async def resize(self, job_id: str, replicas: int, role: str | None = None, message: str = "") -> JobView:
+        return await self.send(calls.resize(job_id, replicas, role, message))
 
     async def retry(self, job_id: str, *, key: str | None = None) -> JobView:
         return await self.send(calls.retry(job_id, key=key))

@@ -23,6 +23,7 @@ from trainyard.common.contract.commands import (
     ForgiveNode,
     PublishTemplate,
     RenderTemplate,
+    ResizeJob,
     ResumeJob,
     RetryJob,
     SubmitJob,
@@ -37,13 +38,14 @@ from trainyard.common.contract.events import (
     JobSubmitted,
     JobSuspending,
 )
+from trainyard.common.contract.resizing import sizes
 from trainyard.common.contract.views import ConversionView, JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, allows
 from trainyard.common.runtime.tracing import span
 from trainyard.job_api import nodes, templates
-from trainyard.job_api.core import submission
+from trainyard.job_api.core import resizing, submission
 from trainyard.job_api.gateway import Gateway
 
 CREATED, OK, ACCEPTED = 201, 200, 202
@@ -56,12 +58,12 @@ async def submit(gateway: Gateway, document: Any, owner: str, key: str | None) -
 
 
 async def retry(gateway: Gateway, job_id: str, owner: str, key: str | None) -> tuple[int, JobView]:
-    """A new job with the spec of one that has ended. Raises NotFound, or Conflict while it still runs."""
+    """A new job with the spec of one that has ended, at the size that it was to have by then. Raises NotFound, or Conflict
+    while it still runs."""
     head, last = await read_head(gateway.log, ids.parse_job_id(job_id))
     if not head.terminal:
         raise Conflict(f"job {head.job_id} has not ended (it is {_word(head)}); cancel it first or wait")
-    submitted: Any = last["submitted"].event
-    document = submitted.spec.model_dump(mode="json", exclude_none=True)
+    document = resizing.spec_of(last).model_dump(mode="json", exclude_none=True)
     event = submission.job(document, owner=owner, key=key, retry_of=head.job_id)
     return await _store(gateway, event.model_copy(update={"spec": await gateway.workdirs.settle(event.spec)}))
 
@@ -105,6 +107,24 @@ async def resume(gateway: Gateway, job_id: str, owner: str, message: str = "") -
         return JobQueued(job_id=head.job_id, attempt=attempt, message=words)
 
     return await _moved(gateway, job_id, decide)
+
+
+async def resize(gateway: Gateway, command: ResizeJob, owner: str) -> tuple[int, JobView]:
+    """202 once the wish is durable; 200 where that size is asked for already. Conflict when ended."""
+    job_id = ids.parse_job_id(command.job_id)
+    _, known = await read_head(gateway.log, job_id)
+    limits = await templates.limits_of(gateway, resizing.spec_of(known).labels)
+    asked: dict[str, int] = {}
+
+    def decide(head: Head, last: dict[str, Recorded[JobEvent]]) -> JobEvent | None:
+        event = resizing.wish(head, last, command, owner, limits)
+        asked.update({**sizes(resizing.spec_of(last)), **(event.roles if event is not None else {})})
+        return event
+
+    head, event = await advance(gateway.log, job_id, decide)
+    view = await find_job(gateway, job_id)
+    changes = {"state": head.state, "last_seq": max(head.seq, view.last_seq), "replicas": asked}
+    return OK if event is None else ACCEPTED, view.model_copy(update=changes)
 
 
 async def _moved(gateway: Gateway, job_id: str, decide: Decide) -> tuple[int, JobView]:
@@ -180,6 +200,7 @@ def _fresh(event: JobSubmitted, seq: int, time: str) -> JobView:
         submitted_at=time,
         retry_of=event.retry_of,
         spec=event.spec.model_dump(mode="json", exclude_none=True),
+        replicas=sizes(event.spec),
         last_seq=seq,
     )
 
@@ -225,6 +246,10 @@ async def on_resume(gateway: Gateway, request: Request, command: ResumeJob) -> t
     return await resume(gateway, command.job_id, request.source, command.message)
 
 
+async def on_resize(gateway: Gateway, request: Request, command: ResizeJob) -> tuple[int, Any]:
+    return await resize(gateway, command, request.source)
+
+
 async def on_retry(gateway: Gateway, request: Request, command: RetryJob) -> tuple[int, Any]:
     return await retry(gateway, command.job_id, request.source, _key(request, command.idempotency_key))
 
@@ -238,6 +263,7 @@ HANDLERS: dict[str, Callable[[Gateway, Request, Any], Awaitable[tuple[int, Any]]
     CancelJob.kind: on_cancel,
     SuspendJob.kind: on_suspend,
     ResumeJob.kind: on_resume,
+    ResizeJob.kind: on_resize,
     RetryJob.kind: on_retry,
     Convert.kind: on_convert,
     PublishTemplate.kind: templates.on_publish,

@@ -78,6 +78,16 @@ async def render(
     )
 
 
+async def limits_of(gateway: Gateway, labels: Mapping[str, str]) -> list[tuple[str, JobLimits]]:
+    """Those of a job that a template has made, as its labels tell; of a template that is gone the operator's alone."""
+    name, version = labels.get("template"), labels.get("template-version")
+    if name is None:
+        return []
+    known = [item.template for item in await gateway.templates.all()]
+    own = [item.limits for item in known if (item.name, item.version) == (name, version)]
+    return [*((f"limit of template {name}", limit) for limit in own), *_limits(gateway, name)]
+
+
 def _limits(gateway: Gateway, name: str) -> list[tuple[str, JobLimits]]:
     limits = [("the operator's limit for every template", gateway.limits.site)]
     if name in gateway.limits.templates:

@@ -36,6 +36,10 @@ class Backend(Protocol):
     poll: tuple[float, float]
     """Seconds between two looks at a job, at first and after a while."""
 
+    def faults(self, job: Job) -> Sequence[str]:
+        """What of the job cannot be in this place, whatever is free; empty: nothing."""
+        ...
+
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         """Make the ranks of the job's present attempt that are absent. Raises TrainyardError when it cannot, Unavailable
         when it cannot be said yet."""

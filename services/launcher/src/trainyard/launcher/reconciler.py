@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import ParamSpec
 
 import structlog
@@ -18,10 +19,12 @@ from trainyard.common.contract import events, subjects
 from trainyard.common.contract.nodes import NODE_EVENTS
 from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.launcher.building import Building
-from trainyard.launcher.core.admission import Need
+from trainyard.launcher.core import resizing
+from trainyard.launcher.core.admission import Need, asks_for
 from trainyard.launcher.core.devices import Given
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.pending import pending_fault
+from trainyard.launcher.core.sight import Room
 from trainyard.launcher.parts import Parts
 from trainyard.launcher.ports import ActiveSet, Backend
 from trainyard.launcher.shepherd import Shepherd, Unschedulable
@@ -36,6 +39,7 @@ FILTERS = (
 APPENDS = 256  # under way at once; thousands would wait for one another until they time out and are sent again
 TICK = 1.0  # seconds between two looks at deadlines of waiting jobs
 _RUNS = frozenset({State.STARTING, State.RUNNING, State.RESTARTING})
+_PRESENT = frozenset({State.STARTING, State.RUNNING})
 _ENDING = frozenset({State.SUSPENDING, State.CANCELLING})
 _WAITS = frozenset({State.RESOLVED, State.QUEUED})
 
@@ -121,6 +125,8 @@ class Reconciler:
             return
         self._jobs[job.job_id] = job
         if shepherd is not None:
+            if not job.resizing and job.head.state in _PRESENT:
+                self._admission.settle(job.job_id, self._need(job), job.devices)
             return
         if job.head.state in _RUNS:
             self._admission.occupy(job.job_id, self._need(job), job.devices)
@@ -161,8 +167,10 @@ class Reconciler:
 
     def _prepare(self, job: Job) -> None:
         """Into the queue, once its image is there."""
-        fault = self._admission.impossible(self._need(job))
-        if fault is not None:
+        fault = self._admission.impossible(self._need(job.at_asked_size()))
+        if fault is not None and job.resizing:
+            self._spawn(self._withdraw, job, fault)
+        elif fault is not None:
             self._spawn(self._fail, job, EndReason.UNSCHEDULABLE, fault)
         elif not self._building.is_there(job):
             self._preparing.add(job.job_id)
@@ -182,8 +190,8 @@ class Reconciler:
             self._admit()
 
     def _offer(self, job: Job) -> None:
-        order = int(job.submitted_at * 1e6)
-        self._admission.offer(job.job_id, self._need(job), priority=job.spec.priority, order=order)
+        need = self._need(job.at_asked_size())
+        self._admission.offer(job.job_id, need, priority=job.spec.priority, order=_order(job))
         if job.head.state is State.RESOLVED:
             self._untold.add(job.job_id)
 
@@ -201,7 +209,7 @@ class Reconciler:
         self._untold.clear()
 
     async def _tell_waiting(self, job: Job) -> None:
-        message = self._admission.waits_for(self._need(job))
+        message = self._admission.waits_for(self._need(job.at_asked_size()))
         if job.job_id in self._shepherds:
             return
         writer = self._writer(job)
@@ -213,21 +221,40 @@ class Reconciler:
         shepherd = self._writer(job)
         shepherd.devices = self._admission.devices_of(job.job_id)
         shepherd.renew = self._renew
+        shepherd.size = self._room_for
         self._shepherds[job.job_id] = shepherd
         self._tending[job.job_id] = self._spawn(self._run, shepherd)
 
     async def _renew(self, job: Job) -> Given | None:
         """Accelerators for another attempt: one of those that it had may be what the last one failed of. Raises
         Unschedulable where too few are left."""
-        need = self._need(job)
-        if not need.devices:
-            return ()
-        there = [device.id for device in await asyncio.to_thread(self._accelerators)]
+        need = self._need(job.at_asked_size())
+        there = [device.id for device in await asyncio.to_thread(self._accelerators)] if need.devices else []
         given = self._admission.renew(job.job_id, need, there)
+        if job.resizing:
+            self._admit()  # it may hold less now
         fault = self._admission.impossible(need) if given is None else None
         if fault is not None:
             raise Unschedulable(fault)
         return given
+
+    def _room_for(self, job: Job) -> Room:
+        """Whether a job may have the size that was asked for; what that takes is kept for it from then on."""
+        after = job.at_asked_size()
+        need = self._need(after)
+        fault = self._admission.impossible(need) or "; ".join(self._backend(job).faults(after))
+        if fault:
+            return Room(fault=fault)
+        wanted = partial(self._admission.resize, job.job_id, need, priority=job.spec.priority, order=_order(job))
+        if not wanted():
+            self._admit()  # its turn may have come
+            if not wanted():
+                return Room(waits=resizing.waits(job, asks_for(need)))
+        return Room()
+
+    async def _withdraw(self, job: Job, fault: str) -> None:
+        writer = self._writer(job)
+        await writer.tell(resizing.withdrawn(job, fault))
 
     async def _run(self, shepherd: Shepherd) -> None:
         job_id = shepherd.job.job_id
@@ -282,10 +309,14 @@ class Reconciler:
 
     def _writer(self, job: Job) -> Shepherd:
         if job.image == "noop":
-            return Shepherd(job, self._log, self._backends["noop"], self._images, self._clock, self._room)
-        return Shepherd(job, self._log, self._backends["default"], self._images, self._clock, self._room, self._nodes)
+            return Shepherd(job, self._log, self._backend(job), self._images, self._clock, self._room)
+        return Shepherd(job, self._log, self._backend(job), self._images, self._clock, self._room, self._nodes)
+
+    def _backend(self, job: Job) -> Backend:
+        return self._backends["noop" if job.image == "noop" else "default"]
 
     def _need(self, job: Job) -> Need:
+        """Of its present size."""
         return Need(0, 0) if job.image == "noop" else self._needed(job)
 
     def _spawn(
@@ -295,6 +326,10 @@ class Reconciler:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _order(job: Job) -> int:
+    return int(job.submitted_at * 1e6)
 
 
 async def _guarded(work: Callable[P, Coroutine[None, None, None]], *args: P.args, **kwargs: P.kwargs) -> None:

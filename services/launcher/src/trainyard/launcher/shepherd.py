@@ -25,7 +25,7 @@ from trainyard.launcher.core.decide import decide, restart_delay
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.plan import Interpreter
-from trainyard.launcher.core.sight import Append, Sight, Start, Stop, Wait
+from trainyard.launcher.core.sight import Append, Room, Sight, Start, Stop, Wait
 from trainyard.launcher.ports import Backend, Images
 from trainyard.launcher.progress import Progress
 
@@ -35,6 +35,9 @@ PATIENT_AFTER = 20.0  # seconds
 FAULT_DELAY = 2.0  # seconds
 TAIL = 20
 _ALIVE = frozenset({Phase.STARTING, Phase.RUNNING})
+_BETWEEN = frozenset({State.RESOLVED, State.QUEUED, State.RESTARTING})
+"""No attempt is under way."""
+_PRESENT = frozenset({State.STARTING, State.RUNNING})
 _WITH_RANKS = frozenset({State.STARTING, State.RUNNING, State.SUSPENDING, State.CANCELLING})
 
 
@@ -56,6 +59,8 @@ class Shepherd:
     """Rank → accelerators that admission gave it."""
     renew: Callable[[Job], Awaitable[tuple[tuple[str, ...], ...] | None]] | None = None
     """Accelerators for another attempt; None while they are not to be had. Raises Unschedulable."""
+    size: Callable[[Job], Room] | None = None
+    """Whether there is room for the size that was asked for; what that takes is kept from then on."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the log has moved the job (a cancel), or the backend sees something new."""
     _suspending: bool = False
@@ -91,11 +96,14 @@ class Shepherd:
     async def _turn(self, progress: Progress, age: float) -> None:
         if self.job.head.state is State.RESTARTING:
             await self._rest(restart_delay(self.job))
-            if not await self._renewed():
-                return
+        room = self._room_for_size() if self.job.head.state in _BETWEEN else None
+        if (room is None or not (room.waits or room.fault)) and not await self._renewed(resized=room is not None):
+            return
         ranks = self.backend.look(self.job) if self.job.head.state in _WITH_RANKS else ()
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
-        decision = decide(self._sight(ranks, progress))
+        if self.job.head.state in _PRESENT and not any(rank.stopped for rank in ranks):
+            room = self._room_for_size()
+        decision = decide(self._sight(ranks, progress, room))
         if isinstance(decision, Append):
             if await self.append(decision.event) and isinstance(decision.event, events.JobPending):
                 self._told = decision.event.message
@@ -109,10 +117,13 @@ class Shepherd:
             asked = decision.seconds if isinstance(decision, Wait) else None
             await self._wait(patience if asked is None else min(asked, patience))
 
-    async def _renewed(self) -> bool:
+    def _room_for_size(self) -> Room | None:
+        return self.size(self.job) if self.size is not None and self.job.resizing else None
+
+    async def _renewed(self, *, resized: bool) -> bool:
         """Whether the next attempt may begin: it takes its accelerators anew."""
         job = self.job
-        if self.renew is None or job.head.state is not State.RESTARTING:
+        if self.renew is None or not (job.head.state is State.RESTARTING or resized):
             return True
         try:
             given = await self.renew(job)
@@ -121,10 +132,13 @@ class Shepherd:
             failed = events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))
             await self.append(failed)
             return False
-        self.devices = given if given is not None else self.devices
-        return given is not None
+        if given is None:
+            await self._wait(self.backend.poll[1])
+            return False
+        self.devices = given
+        return True
 
-    def _sight(self, ranks: Sequence[RankSeen], progress: Progress) -> Sight:
+    def _sight(self, ranks: Sequence[RankSeen], progress: Progress, room: Room | None) -> Sight:
         job = self.job
         return Sight(
             job=job,
@@ -138,6 +152,7 @@ class Shepherd:
             devices=self.devices,
             heard_all=self.backend.heard_all(job),
             nodes=self.nodes,
+            room=room,
             told=self._told,
         )
 

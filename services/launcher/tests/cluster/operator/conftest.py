@@ -10,9 +10,11 @@ import pytest_asyncio
 from trainyard.common import ids
 from trainyard.common.bus.port import Request
 from trainyard.common.contract import crd, events
-from trainyard.common.contract.commands import Answer, CancelJob, SubmitJob
+from trainyard.common.contract.commands import Answer, CancelJob, ResizeJob, SubmitJob
 from trainyard.common.contract.explain import validate
 from trainyard.common.contract.jobs import JobSpec
+from trainyard.common.contract.resizing import resized
+from trainyard.common.errors import InvalidInput
 from trainyard.common.lifecycle.transitions import allows, fold
 from trainyard.common.testing.eventually import eventually
 
@@ -28,6 +30,7 @@ class Gateway:
         self._cluster = cluster
         self.jobs: dict[str, str] = {}
         self.owners: set[str | None] = set()
+        self.resizes: list[tuple[str, int]] = []
 
     async def submit(self, request: Request) -> Answer:
         command = request.command
@@ -49,6 +52,20 @@ class Gateway:
         told = await self._cluster.bus.latest("job", job)
         if allows(fold(job, ((item.seq, item.event) for item in told)), events.JobCancelling.kind):
             await self._cluster.cancel(job)
+        return Answer(status=202, body={})
+
+    async def resize(self, request: Request) -> Answer:
+        command = request.command
+        assert isinstance(command, ResizeJob)
+        role, replicas = str(command.role), command.replicas
+        self.resizes.append((role, replicas))
+        try:
+            told = await self._cluster.bus.latest("job", command.job_id)
+            resized(next(item.event.spec for item in told if item.event.kind == "submitted"), role, replicas)
+        except InvalidInput as error:
+            return Answer(status=422, body={"detail": str(error)})
+        size = {"role": role, "before": 0, "replicas": replicas, "roles": {role: replicas}}
+        await self._cluster.tell(command.job_id, events.JobResized, number=len(self.resizes), by=request.source, **size)
         return Answer(status=202, body={})
 
     # What follows is what somebody with kubectl does.
@@ -88,7 +105,7 @@ async def gateway(cluster: Any) -> Gateway:
     for item in cluster.call("GET", PATH)["items"]:  # of an earlier run, on a control plane that stays
         cluster.call("PATCH", f"{PATH}/{item['metadata']['name']}", {"metadata": {"finalizers": []}}, MERGE)
         cluster.remove("TrainingJob", item["metadata"]["name"])
-    await cluster.bus.serve({"job.submit": made.submit, "job.cancel": made.cancel})
+    await cluster.bus.serve({"job.submit": made.submit, "job.cancel": made.cancel, "job.resize": made.resize})
     await cluster.kill()
     await cluster.start()  # a launcher looks once, when it starts, whether the resource exists
     return made

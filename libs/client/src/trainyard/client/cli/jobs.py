@@ -1,4 +1,4 @@
-"""`yard submit | list | status | cancel | retry | wait | init`."""
+"""`yard submit | list | status | cancel | suspend | resume | resize | retry | wait | init`."""
 
 from __future__ import annotations
 
@@ -94,15 +94,30 @@ def resume(ctx: typer.Context, job: JobIdArgument, message: Message = "", as_jso
         _show(gateway.resume(job, message), as_json, "queued job")
 
 
+def resize(
+    ctx: typer.Context,
+    job: JobIdArgument,
+    replicas: Annotated[int, typer.Argument(help="How many there are to be.")],
+    role: Annotated[str | None, typer.Option(help="Absent: the job's only role, or worker.")] = None,
+    message: Message = "",
+    as_json: AsJson = False,
+) -> None:
+    """Another number of replicas for a job that has not ended; it goes on from its checkpoint."""
+    with yard(ctx) as gateway:
+        view = gateway.resize(job, replicas, role, message)
+    _show(view, as_json, f"{output.replicas_words(view.replicas)} asked for job")
+
+
 def retry(
     ctx: typer.Context, job: JobIdArgument, key: Key = None, watch: Watch = False, as_json: AsJson = False
 ) -> None:
-    """Submit the spec of an ended job again, as a new job."""
+    """Submit the spec of an ended job again, as a new job; at its new size, where it was resized."""
     with yard(ctx) as gateway:
         view = gateway.retry(job, key=key)
         if watch:
             view = watch_job(gateway, view, quiet=as_json)
-    _show(view, as_json, "submitted job")
+    size = f"{output.replicas_words(view.replicas)} as " if sum(view.replicas.values()) > 1 else ""
+    _show(view, as_json, f"submitted {size}job")
     if watch:
         _exit_by(view)
 
@@ -139,7 +154,7 @@ def init(
 
 def register(app: typer.Typer) -> None:
     app.command("list")(listing)
-    for command in (submit, status, cancel, suspend, resume, retry, wait, init):
+    for command in (submit, status, cancel, suspend, resume, resize, retry, wait, init):
         app.command(command.__name__)(command)
 
 

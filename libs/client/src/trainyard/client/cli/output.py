@@ -111,6 +111,17 @@ def restart_words(job: JobView) -> str:
     )
 
 
+def replicas_words(replicas: dict[str, int]) -> str:
+    """`1 × chief, 4 × worker`."""
+    return ", ".join(f"{count} × {role}" for role, count in sorted(replicas.items()))
+
+
+def size_words(job: JobView) -> str:
+    """How many replicas it has, and how many it is to have."""
+    now, asked = replicas_words(job.replicas_now), replicas_words(job.replicas)
+    return f"{now} now, {asked} asked for" if now and now != asked and not job.state.terminal else now or asked
+
+
 def job_details(job: JobView) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -124,6 +135,7 @@ def job_details(job: JobView) -> Table:
         "framework": job.framework,
         "image": (job.resolution or {}).get("image"),
         "attempt": str(job.attempt) if job.attempt else None,
+        "replicas": size_words(job) if sum(job.replicas.values()) > 1 or job.replicas_now else None,
         "restarts": restart_words(job),
         "progress": progress_words(job.progress),
         "submitted": job.submitted_at,

@@ -47,8 +47,19 @@ class ResumeJob(Command):
     message: str = ""
 
 
+class ResizeJob(Command):
+    """Another number of replicas for a job that has not ended."""
+
+    kind: ClassVar[str] = "job.resize"
+    job_id: str
+    replicas: int
+    role: str | None = None
+    """Absent: the job's only role, or `worker`."""
+    message: str = ""
+
+
 class RetryJob(Command):
-    """A new job with the spec of one that has ended."""
+    """A new job with the spec of one that has ended, at the size that it had by then."""
 
     kind: ClassVar[str] = "job.retry"
     job_id: str
@@ -128,7 +139,7 @@ class Answer(Fact):
 COMMANDS: dict[str, type[Command]] = {
     cls.kind: cls
     for cls in (
-        SubmitJob, CancelJob, SuspendJob, ResumeJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
+        SubmitJob, CancelJob, SuspendJob, ResumeJob, ResizeJob, RetryJob, Convert, ResolveJob, ShowMatrix, PublishTemplate, DeleteTemplate, RenderTemplate,
         AvoidNode, ForgiveNode,
     )
 }  # fmt: skip
@@ -145,6 +156,7 @@ __all__ = [
     "ForgiveNode",
     "PublishTemplate",
     "RenderTemplate",
+    "ResizeJob",
     "ResolveJob",
     "ResumeJob",
     "RetryJob",

@@ -28,6 +28,7 @@ _KEPT = (
 )
 _FREE = {"x-kubernetes-preserve-unknown-fields": True}
 _NUMBER_OR_TEXT = {"x-kubernetes-int-or-string": True}
+_SIZES = frozenset({"replicas", "roles"})
 _SHORT = ("replicas", "processes", "resources", "limits")
 
 
@@ -74,7 +75,10 @@ def schema() -> Document:
     spec["required"] = [name for name in spec.get("required", ()) if name != "name"]
     short = " || ".join(f"has(self.{name})" for name in _SHORT)
     spec["x-kubernetes-validations"] = [
-        {"rule": "self == oldSelf", "message": "a job cannot be changed once it is submitted: make another one"},
+        {
+            "rule": _unchanged(spec["properties"]),
+            "message": "a job cannot be changed once it is submitted, but for its replicas: make another one",
+        },
         {
             "rule": f"!has(self.roles) || size(self.roles) == 0 || !({short})",
             "message": f"say {', '.join(_SHORT)} inside each of `roles`, not beside them",
@@ -98,6 +102,16 @@ def schema() -> Document:
             }
         ],
     }
+
+
+def _unchanged(properties: Document) -> str:
+    """That only the size may change. What a rule cannot look into (fields of several types), and `roles`, whose replicas may,
+    the operator looks at; it says in the status what it does not take."""
+    fixed = [name for name, node in properties.items() if "type" in node and name not in _SIZES]
+    return " && ".join(
+        f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
+        for name in sorted(fixed)
+    )
 
 
 def structural(node: Document, defs: Document) -> Document:

@@ -127,10 +127,13 @@ class JobStarting(AttemptEvent):
     """Nodes that its pods are not placed on."""
     message: str | None = None
     """Which nodes it would avoid, and does not, since nothing else could take it."""
+    replicas: dict[str, int] = {}
+    """Role → replicas of this attempt; empty: as the job file has it."""
 
 
 class JobPending(AttemptEvent):
-    """Why an attempt that has been placed does not run yet: a queue, a node, an image."""
+    """Why an attempt that has been placed does not run yet (a queue, a node, an image), or one that runs does not have the
+    size yet that was asked for."""
 
     kind: ClassVar[str] = "pending"
     message: str
@@ -206,6 +209,26 @@ class JobRestarting(AttemptEvent):
     """The nodes to blame, where infrastructure is; those whose ranks only ended with the others are not."""
     allowed: tuple[str, ...] = ()
     """Nodes that the job no longer avoids from now on."""
+
+
+class JobResized(JobEvent):
+    """A wish that the launcher brings about. What can never be had it takes back, with another event of this kind."""
+
+    kind: ClassVar[str] = "resized"
+    number: int = 1
+    """Counts the job's resizes, from 1."""
+    role: str
+    before: int
+    """Replicas that were asked for until now."""
+    replicas: int
+    by: str
+    message: str = ""
+    roles: dict[str, int] = {}
+    """Role → replicas, of every role that was ever resized: the last of these events tells them all."""
+
+    def discriminator(self) -> str:
+        # Of two different wishes at once the log must not take the second for a repetition of the first.
+        return f"{self.number}.{self.role}.{self.replicas}"
 
 
 class JobSuspending(AttemptEvent):
@@ -358,7 +381,7 @@ JOB_EVENTS: dict[str, type[JobEvent]] = {
     cls.kind: cls
     for cls in (
         JobSubmitted, JobResolved, JobRejected, JobQueued, JobStarting, JobPending, JobRunning, JobProgress, JobRestarting,
-        JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
+        JobResized, JobSuspending, JobSuspended, JobCancelling, JobSucceeded, JobFailed, JobCancelled, JobLost,
     )
 }
 CONVERSION_EVENTS: dict[str, type[ConversionEvent]] = {

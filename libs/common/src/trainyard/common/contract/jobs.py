@@ -25,9 +25,18 @@ class Elastic(Spec):
     """For modes that go on when processes or replicas come and go."""
 
     min_replicas: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """It goes on with this many; the job's `replicas` is the most."""
+    """It goes on with this many."""
+    max_replicas: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """The most that `yard resize` may give it; absent: any number."""
     restarts: Annotated[int, Field(ge=0, le=100)] = 3
     """Times that the framework itself starts its processes again within one attempt."""
+
+
+    @model_validator(mode="after")
+    def _the_most_is_not_less_than_the_fewest(self) -> Self:
+        if self.max_replicas is not None and self.max_replicas < self.min_replicas:
+            raise ValueError(f"max_replicas is {self.max_replicas}, less than min_replicas, which is {self.min_replicas}")
+        return self
 
 
 class Framework(Spec):

@@ -49,6 +49,11 @@ class JobView(View):
     ended_at: str | None = None
     retry_of: str | None = None
     spec: dict[str, Any]
+    """As it was submitted."""
+    replicas: dict[str, int] = {}
+    """Role → replicas that are asked for: the spec's, or those of the last resize."""
+    replicas_now: dict[str, int] = {}
+    """Role → replicas of the attempt that began last; empty before the first."""
     resolution: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
     """The newest progress event."""

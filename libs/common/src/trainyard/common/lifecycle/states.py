@@ -51,6 +51,7 @@ class EndReason(StrEnum):
     PREEMPTED = "preempted"
     NODE_LOST = "node-lost"
     NODE_FAULT = "node-fault"  # its node could not give it what it was placed there for: a device, a network
+    RESIZED = "resized"  # it is to have another number of replicas
     CANCELLED = "cancelled"
     LOST = "lost"
 
@@ -83,6 +84,7 @@ BUDGET_OF: dict[EndReason, Budget] = {
     EndReason.PREEMPTED: Budget.PREEMPTION,
     EndReason.NODE_LOST: Budget.INFRASTRUCTURE,
     EndReason.NODE_FAULT: Budget.INFRASTRUCTURE,
+    EndReason.RESIZED: Budget.NONE,  # asked for: the next attempt costs nothing
     EndReason.CANCELLED: Budget.NONE,
     EndReason.LOST: Budget.INFRASTRUCTURE,
 }

@@ -1,7 +1,7 @@
 """The one table of a job's life and the pure step over it.
 
 Every writer decides with `step` before it appends, and every projection folds with `step` after it reads, so all of
-them agree on the state. The target state depends on the event alone (progress excepted, which changes nothing);
+them agree on the state. The target state depends on the event alone (some, as progress, change nothing);
 that is why the last event of each kind is enough to know where a job stands, however long its history is.
 """
 
@@ -48,10 +48,11 @@ RULES: dict[str, Rule] = {
     "rejected": Rule(_from(_S.SUBMITTED, _S.RESOLVED), _S.REJECTED),
     "queued": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.QUEUED, (Effect.PLACE,)),
     "starting": Rule(_from(_S.RESOLVED, _S.QUEUED, _S.RESTARTING, _S.SUSPENDED), _S.STARTING, (Effect.WATCH,)),
-    "pending": Rule(_from(_S.STARTING), None),
+    "pending": Rule(_from(_S.STARTING, _S.RUNNING), None),
     "running": Rule(_from(_S.STARTING), _S.RUNNING, (Effect.WATCH,)),
     "progress": Rule(_from(_S.RUNNING), None),
     "restarting": Rule(_from(_S.STARTING, _S.RUNNING), _S.RESTARTING, (Effect.RELEASE, Effect.PLACE)),
+    "resized": Rule(frozenset(ACTIVE - {_S.SUBMITTED, _S.CANCELLING}), None, (Effect.PLACE,)),
     "suspending": Rule(
         _from(_S.RESOLVED, _S.QUEUED, _S.STARTING, _S.RUNNING, _S.RESTARTING), _S.SUSPENDING, (Effect.KILL,)
     ),

@@ -22,7 +22,8 @@ CREATE TABLE jobs (
   name TEXT NOT NULL, project TEXT NOT NULL, framework TEXT NOT NULL, owner TEXT NOT NULL,
   state TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0, reason TEXT, message TEXT,
   submitted_at TEXT NOT NULL, started_at TEXT, ended_at TEXT, retry_of TEXT,
-  spec TEXT NOT NULL, resolution TEXT, progress TEXT, restarts TEXT, result TEXT
+  spec TEXT NOT NULL, resolution TEXT, progress TEXT, restarts TEXT, result TEXT,
+  resized TEXT, shape TEXT
 );
 CREATE INDEX jobs_by_state ON jobs (state, seq);
 CREATE INDEX jobs_by_owner ON jobs (owner, seq);
@@ -133,6 +134,8 @@ def _reason(event: events.JobEvent) -> str | None:
 
 
 _EXTRA: dict[str, Callable[[Recorded[Any]], Row]] = {
+    "resized": lambda recorded: {"message": recorded.event.message, "resized": json.dumps(recorded.event.roles)},
+    "starting": lambda recorded: {"shape": json.dumps(recorded.event.replicas)},
     "resolved": lambda recorded: {"resolution": recorded.event.resolution.dump().decode()},
     "pending": lambda recorded: {"message": recorded.event.message},
     "running": lambda recorded: {"started_at": recorded.time},

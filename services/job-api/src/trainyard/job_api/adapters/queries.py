@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from trainyard.common.contract.resizing import sizes_of
 from trainyard.common.contract.views import ConversionPage, ConversionView, JobPage, JobView, ModelPage, ModelView
 from trainyard.job_api.adapters.projection import loads
 from trainyard.job_api.core.pages import JobFilter, encode_cursor
@@ -84,8 +85,18 @@ def _job(row: sqlite3.Row, conversions: list[ConversionView]) -> JobView:
     spec = loads(row["spec"])
     plain = {name: row[name] for name in row.keys() if name in JobView.model_fields}  # noqa: SIM118 - a Row iterates values
     decoded = {name: loads(row[name]) for name in ("resolution", "progress", "restarts", "result")}
+    asked = {**sizes_of(spec), **(loads(row["resized"]) or {})}
+    now = None if row["shape"] is None else loads(row["shape"]) or sizes_of(spec)
     return JobView.model_validate(
-        {**plain, **decoded, "spec": spec, "labels": spec.get("labels", {}), "conversions": conversions}
+        {
+            **plain,
+            **decoded,
+            "spec": spec,
+            "labels": spec.get("labels", {}),
+            "replicas": asked,
+            "replicas_now": now or {},
+            "conversions": conversions,
+        }
     )
 
 

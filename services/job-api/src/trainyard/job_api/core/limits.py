@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,19 +67,24 @@ _ROWS = (
 )
 
 
-def faults(spec: JobSpec, made: Substitution, limits: Sequence[tuple[str, JobLimits]]) -> list[Problem]:
-    """One Problem for each parameter that can mend it. `limits`: whose they are, in words, and what they are."""
-    found = []
+def beyond(spec: JobSpec, limits: Sequence[tuple[str, JobLimits]]) -> Iterator[tuple[str, _Row]]:
+    """Each limit that the job is beyond, in words. `limits`: whose they are, in words, and what they are."""
     for owner, limit in limits:
         for row in _ROWS:
             most, used = getattr(limit, row.limit), row.used(spec)
             if most is None or (used is not None and used <= most):
                 continue
             asked = "has no longest run" if used is None else f"asks for {row.words(used)}"
-            what = f"the job {asked}, at most {row.words(most)} ({owner})"
-            names = [name for path, parts in made.sources.items() if row.feeds(path) for name in parts]
-            names = list(dict.fromkeys(names))
-            hint = f"lower {' or '.join(names)}" if names else "the template itself asks for it"
-            wheres = [f"parameters.{name}" for name in names] or [f"limits.{row.limit}"]
-            found += [Problem(what, where, hint) for where in wheres]
+            yield f"the job {asked}, at most {row.words(most)} ({owner})", row
+
+
+def faults(spec: JobSpec, made: Substitution, limits: Sequence[tuple[str, JobLimits]]) -> list[Problem]:
+    """One Problem for each parameter that can mend it."""
+    found = []
+    for what, row in beyond(spec, limits):
+        names = [name for path, parts in made.sources.items() if row.feeds(path) for name in parts]
+        names = list(dict.fromkeys(names))
+        hint = f"lower {' or '.join(names)}" if names else "the template itself asks for it"
+        wheres = [f"parameters.{name}" for name in names] or [f"limits.{row.limit}"]
+        found += [Problem(what, where, hint) for where in wheres]
     return found

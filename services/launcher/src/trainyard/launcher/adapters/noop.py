@@ -20,6 +20,9 @@ class NoopBackend:
     def __init__(self, node: str) -> None:
         self.node = node
 
+    def faults(self, job: Job) -> Sequence[str]:
+        return ()
+
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         """Nothing to start."""
 

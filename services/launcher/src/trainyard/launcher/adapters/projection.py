@@ -15,6 +15,7 @@ from trainyard.common.contract.events import JobSubmitted, Resolution
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.model import STORED
 from trainyard.common.contract.nodes import Avoided, Blamed, NodeEvent
+from trainyard.common.contract.resizing import sized, sizes
 from trainyard.common.lifecycle.states import State
 from trainyard.common.lifecycle.transitions import Head, IllegalTransition
 from trainyard.common.projection.store import Store
@@ -26,7 +27,7 @@ from trainyard.launcher.core.job import Job
 log = structlog.get_logger()
 
 SCHEMA = (
-    "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 5\n;"
+    "CREATE TABLE active (job_id TEXT PRIMARY KEY, spec TEXT NOT NULL, rest TEXT NOT NULL) WITHOUT ROWID -- 6\n;"
     + node_records.SCHEMA
 )
 
@@ -66,7 +67,8 @@ class ActiveJobs:
         return list(touched.values())
 
     def _save(self, db: sqlite3.Connection, job: Job) -> None:
-        """The spec never changes and is most of a job; a job that began and ended within one batch is never written."""
+        """Of the spec, which is most of a job, only the size changes; a job that began and ended within one batch is never
+        written."""
         known = job.job_id in self._stored
         if job.head.terminal:
             self._jobs.pop(job.job_id, None)
@@ -121,6 +123,10 @@ def _rest(job: Job) -> str:
             "paused_at": job.paused_at,
             "used": job.used,
             "trace": job.trace,
+            "sizes": sizes(job.spec) if job.asked else {},
+            "asked": job.asked,
+            "resizes": job.resizes,
+            "unblamed": job.unblamed,
         }
     )
 
@@ -130,7 +136,7 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
     head = document.pop("head")
     return Job(
         head=Head(job_id, State(head["state"]), head["seq"], head["attempt"], tuple(head["path"])),
-        spec=JobSpec.model_validate_json(spec, extra="ignore", context=STORED),
+        spec=sized(JobSpec.model_validate_json(spec, extra="ignore", context=STORED), document["sizes"]),
         owner=document["owner"],
         submitted_at=document["submitted_at"],
         resolution=Resolution.model_validate(found) if (found := document["resolution"]) else None,
@@ -144,4 +150,7 @@ def _load(job_id: str, spec: str, rest: str) -> Job:
         paused_at=document["paused_at"],
         used=tuple((str(name), int(count)) for name, count in document["used"]),
         trace=document["trace"],
+        asked=tuple((str(role), int(count)) for role, count in document["asked"]),
+        resizes=document["resizes"],
+        unblamed=document["unblamed"],
     )

@@ -51,6 +51,11 @@ def need_of(spec: JobSpec, resolution: Resolution | None = None) -> Need:
     return Need(cpu, memory, spec.world_size(), wants_of(spec, resolution))
 
 
+def asks_for(need: Need) -> str:
+    asked = f"{need.cpu:g} cores and {human_bytes(need.memory)}"
+    return f"{asked} with {sum(want.count for want in need.devices)} accelerators" if need.devices else asked
+
+
 class Admission:
     """The queue and what is free. Every job is in one of three places: unknown, waiting, admitted."""
 
@@ -60,6 +65,10 @@ class Admission:
         self._given: dict[str, Given] = {}
         self._admitted: dict[str, Need] = {}
         self._waiting: dict[str, Need] = {}
+        self._growing: dict[str, Need] = {}
+        """Admitted jobs that wait in the queue for more than they hold."""
+        self._reserved: dict[str, Need] = {}
+        """What the next attempt of an admitted job needs, where it is kept for it beside what the present one holds."""
         self._heap: list[tuple[int, int, str]] = []
         self._free = capacity
 
@@ -90,10 +99,9 @@ class Admission:
     def waits_for(self, need: Need) -> str:
         """What a waiting job asks for and what is free, in words."""
         free = self._free
-        asked = f"{need.cpu:g} cores and {human_bytes(need.memory)}"
+        asked = asks_for(need)
         there = f"{max(0.0, free.cpu):g} and {human_bytes(max(0, free.memory))}"
         if need.devices:
-            asked = f"{asked} with {sum(want.count for want in need.devices)} accelerators"
             there = f"{there}; accelerators: {self._pool.free:g} of {len(self._pool.devices)}"
         return f"waits for {asked} (free: {there})"
 
@@ -102,14 +110,56 @@ class Admission:
         return self._given.get(job_id, ())
 
     def renew(self, job_id: str, need: Need, there: Collection[str]) -> Given | None:
-        """Devices for another attempt of an admitted job, which keeps the rest of what it holds. `there`: the ids of the
+        """Devices for another attempt of an admitted job, which holds what that needs from now on. `there`: the ids of the
         accelerators of this moment; empty: nobody knows. None: not yet, others hold them."""
         if there:
             self._pool.see(there)
         given = self._pool.renew(job_id, need.devices)
         if given is not None:
             self._given[job_id] = given
+            self._hold(job_id, need)
         return given
+
+    def resize(self, job_id: str, need: Need, *, priority: int, order: int) -> bool:
+        """Whether the next attempt of an admitted job may have this need. What it lacks is kept for it beside what it holds,
+        as soon as its turn in the queue has come: one that grows passes nobody either."""
+        if self._reserved.get(job_id) == need:
+            return True
+        if not self._grows(job_id, need) and self._reserve(job_id, need):
+            return True
+        if job_id not in self._growing:
+            heapq.heappush(self._heap, (-priority, order, job_id))
+        self._growing[job_id] = need
+        return False
+
+    def settle(self, job_id: str, need: Need, given: Given) -> None:
+        """It keeps the size that it has: nothing is kept for another any longer."""
+        if self._growing.pop(job_id, None) is None and job_id not in self._reserved:
+            return
+        self._pool.give_back(job_id)
+        self._pool.hold(job_id, need.devices, given)
+        self._hold(job_id, need)
+
+    def _grows(self, job_id: str, need: Need) -> bool:
+        held = self._admitted[job_id]
+        return not need.fits(held) or len(need.devices) > len(held.devices)
+
+    def _reserve(self, job_id: str, need: Need) -> bool:
+        held = self._admitted[job_id]
+        if not need.fits(self._free.plus(held)) or not self._pool.extend(job_id, need.devices):
+            return False
+        both = Need(max(held.cpu, need.cpu), max(held.memory, need.memory), max(held.ranks, need.ranks), held.devices)
+        self._hold(job_id, both)
+        self._reserved[job_id] = need
+        return True
+
+    def _hold(self, job_id: str, need: Need) -> None:
+        if job_id not in self._admitted:
+            return
+        self._free = self._free.plus(self._admitted[job_id]).plus(need, -1)
+        self._admitted[job_id] = need
+        self._growing.pop(job_id, None)
+        self._reserved.pop(job_id, None)
 
     def occupy(self, job_id: str, need: Need, given: Given = ()) -> None:
         """A job that runs already, found after a restart: it holds its resources whether they are free or not."""
@@ -118,13 +168,15 @@ class Admission:
             self._take(job_id, need, given)
 
     def offer(self, job_id: str, need: Need, *, priority: int, order: int) -> None:
-        """`order`: lower is older. Offering again changes nothing."""
-        if job_id not in self._admitted and job_id not in self._waiting:
+        """`order`: lower is older. Offering again changes what it asks for."""
+        if job_id in self._waiting:
+            self._waiting[job_id] = need  # it may have been resized
+        elif job_id not in self._admitted:
             self._waiting[job_id] = need
             heapq.heappush(self._heap, (-priority, order, job_id))
 
     def admit(self) -> list[str]:
-        """The jobs that may start now, in order; their resources are taken."""
+        """The jobs that may start now, in order; their resources are taken. Those that grow find it out by asking."""
         started = []
         while self._heap:
             job_id = self._heap[0][2]
@@ -136,12 +188,16 @@ class Admission:
                 del self._waiting[job_id]
                 self._take(job_id, need, given)
                 started.append(job_id)
+            elif job_id in self._growing and not self._reserve(job_id, self._growing[job_id]):
+                break
             heapq.heappop(self._heap)  # admitted, or withdrawn while it waited
         return started
 
     def release(self, job_id: str) -> None:
         """The job has ended or was withdrawn."""
         self._waiting.pop(job_id, None)
+        self._growing.pop(job_id, None)
+        self._reserved.pop(job_id, None)
         need = self._admitted.pop(job_id, None)
         if need is not None:
             self._given.pop(job_id, None)

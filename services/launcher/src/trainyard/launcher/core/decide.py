@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from trainyard.common.contract import events
+from trainyard.common.contract.resizing import sizes
 from trainyard.common.lifecycle.states import Budget, EndReason, State
 from trainyard.launcher.core.avoiding.blame import blamed
 from trainyard.launcher.core.avoiding.nodes import loosened
@@ -19,6 +20,7 @@ from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import Phase, RankSeen
 from trainyard.launcher.core.pending import news, pending
 from trainyard.launcher.core.plan import places, serves
+from trainyard.launcher.core.resizing import ended_for_size, new_size, withdrawn
 from trainyard.launcher.core.sight import Append, Decision, Sight, Start, Stop, Wait
 
 BACKOFF = (1.0, 5.0, 15.0, 60.0)  # seconds before restart 1, 2, …
@@ -35,11 +37,17 @@ def decide(sight: Sight) -> Decision:
 
 def restart_delay(job: Job) -> float:
     """Seconds to wait before the next attempt."""
+    if job.unblamed:
+        return 0.0
     count = sum(count for _, count in job.used)
     return BACKOFF[min(count, len(BACKOFF)) - 1] if count else 0.0
 
 
 def _admitted(sight: Sight) -> Decision:
+    if sight.room is not None and sight.room.fault:
+        return Append(withdrawn(sight.job, sight.room.fault))
+    if sight.room is not None and sight.room.waits:
+        return Wait()
     choice = sight.nodes.choose(sight.job)
     return Append(
         events.JobStarting(
@@ -50,6 +58,7 @@ def _admitted(sight: Sight) -> Decision:
             devices=sight.devices,
             avoids=choice.avoids,
             message=choice.message or None,
+            replicas=sizes(sight.job.at_asked_size().spec),
         )
     )
 
@@ -57,6 +66,10 @@ def _admitted(sight: Sight) -> Decision:
 def _starting(sight: Sight) -> Decision:
     if not sight.ranks:
         return Start()
+    return ended_for_size(sight) or new_size(sight) or _coming_up(sight)
+
+
+def _coming_up(sight: Sight) -> Decision:
     if any(rank.reason is EndReason.START or rank.stopped_for for rank in sight.ranks):
         return _failing(sight)
     if any(rank.phase is Phase.ABSENT for rank in sight.ranks):
@@ -97,15 +110,18 @@ def _running(sight: Sight) -> Decision:
                 attempt=sight.job.attempt,
                 outputs=sight.outputs,
                 seconds=_ran(sight),
-                endings=_endings(sight),
+                endings=sight.endings(),
             )
         )
+    resize = ended_for_size(sight)
+    if resize is not None:
+        return resize
     if any(rank.failed for rank in sight.ranks) or all(rank.over for rank in sight.ranks):
         return _failing(sight)
     overdue = _overdue(sight)
     if overdue is not None:
         return Stop(overdue.value)
-    return Wait()
+    return new_size(sight) or Wait()
 
 
 def _failing(sight: Sight) -> Decision:
@@ -115,7 +131,7 @@ def _failing(sight: Sight) -> Decision:
     reason, message, culprit = cause(sight)
     if reason is EndReason.ERROR and culprit is not None and _may_say_more(sight, culprit):
         return Wait(LOGS_LOOK)
-    endings = _endings(sight)
+    endings = sight.endings()
     tail = tuple(line[:LONGEST_LINE] for line in sight.tail(culprit.rank)) if culprit is not None else ()
     payer = payer_of(sight.job, reason, culprit, tail)
     message = f"{message}{payer.words}"
@@ -189,7 +205,7 @@ def _cancelling(sight: Sight) -> Decision:
             job_id=sight.job.job_id,
             attempt=sight.job.attempt,
             message="" if sight.ranks else "it had not started",
-            endings=_endings(sight),
+            endings=sight.endings(),
         )
     )
 
@@ -199,7 +215,7 @@ def _suspending(sight: Sight) -> Decision:
         return Stop("suspended")
     return Append(
         events.JobSuspended(
-            job_id=sight.job.job_id, attempt=sight.job.attempt, by=sight.backend, endings=_endings(sight)
+            job_id=sight.job.job_id, attempt=sight.job.attempt, by=sight.backend, endings=sight.endings()
         )
     )
 
@@ -225,10 +241,6 @@ def _overdue(sight: Sight) -> EndReason | None:
 
 def _ran(sight: Sight) -> float:
     return round(max(0.0, sight.now - (sight.job.started_at or sight.now)), 3)
-
-
-def _endings(sight: Sight) -> tuple[events.Ending, ...]:
-    return tuple(rank.ending() for rank in sight.ranks if rank.over)[:256]
 
 
 _BY_STATE: dict[State, Callable[[Sight], Decision]] = {

@@ -6,6 +6,7 @@ good behaviour enforces it on one machine.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -141,6 +142,20 @@ class Pool:
             self._held[job_id] = held
         return given
 
+    def extend(self, job_id: str, wants: Sequence[Want]) -> bool:
+        """Whether there will be devices for another attempt, once the present one has ended: what that takes is kept beside
+        what the job holds."""
+        before = _sums(self._held.get(job_id, ()))
+        if self.renew(job_id, wants) is None:
+            return False
+        taken = _sums(self._held[job_id])
+        for device, share in before.items():
+            more = share - taken[device]
+            if more > 0:
+                self._free[device] = round(self._free[device] - more, 6)
+                self._held[job_id].append((device, more))
+        return True
+
     def give_back(self, job_id: str) -> None:
         self._return(self._held.pop(job_id, []))
 
@@ -155,3 +170,11 @@ class Pool:
         if want.share < 1.0:  # the fullest that still has room
             usable.sort(key=lambda device: self._free[device])
         return tuple(usable[: want.count]) if len(usable) >= want.count else None
+
+
+def _sums(held: Sequence[tuple[str, float]]) -> defaultdict[str, float]:
+    """Device → all that is held of it."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for device, share in held:
+        sums[device] += share
+    return sums

@@ -10,7 +10,8 @@ from trainyard.common.contract import events
 from trainyard.common.contract.codec import Recorded
 from trainyard.common.contract.jobs import JobSpec
 from trainyard.common.contract.nodes import Avoided, Blamed
-from trainyard.common.lifecycle.states import State
+from trainyard.common.contract.resizing import sized, sizes
+from trainyard.common.lifecycle.states import EndReason, State
 from trainyard.common.lifecycle.transitions import Head, step
 
 MOST_BLAMED = 64
@@ -21,6 +22,7 @@ MOST_BLAMED = 64
 class Job:
     head: Head
     spec: JobSpec
+    """As it was submitted, at the size of the present attempt: another that was asked for counts from the next one on."""
     owner: str
     submitted_at: float
     """Unix seconds, from the event's own time."""
@@ -44,6 +46,22 @@ class Job:
     paused: float = 0.0
     """Seconds for which it was suspended, after it had run."""
     paused_at: float | None = None
+    asked: tuple[tuple[str, int], ...] = ()
+    """Role → replicas that it is to have, of the roles that were ever resized."""
+    resizes: int = 0
+    """Times that it was resized."""
+    unblamed: bool = False
+    """The attempt that ended last did so to be resized: the next one does not wait for that."""
+
+    @property
+    def resizing(self) -> bool:
+        """The present attempt has not the size that was asked for."""
+        now = sizes(self.spec)
+        return any(now[role] != replicas for role, replicas in self.asked if role in now)
+
+    def at_asked_size(self) -> Job:
+        """What the next attempt is."""
+        return replace(self, spec=sized(self.spec, dict(self.asked))) if self.resizing else self
 
     @property
     def job_id(self) -> str:
@@ -84,7 +102,9 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
     if isinstance(event, events.JobResolved):
         changes["resolution"] = event.resolution.model_copy(update={"reasons": ()})
     elif isinstance(event, events.JobStarting):
-        changes |= {"devices": event.devices, "avoids": event.avoids}
+        changes |= {"devices": event.devices, "avoids": event.avoids, "spec": job.at_asked_size().spec}
+    elif isinstance(event, events.JobResized):
+        changes |= {"asked": tuple(sorted(event.roles.items())), "resizes": event.number}
     elif isinstance(event, events.JobRunning):
         changes |= {"started_at": job.started_at or time, "attempt_started_at": time}
         if job.paused_at is not None:
@@ -92,7 +112,7 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
     elif isinstance(event, events.JobSuspended):
         changes["paused_at"] = time if job.started_at is not None else None
     elif isinstance(event, events.JobRestarting):
-        changes["used"] = tuple(sorted(event.used.items()))
+        changes |= {"used": tuple(sorted(event.used.items())), "unblamed": event.reason is EndReason.RESIZED}
         changes |= _blamed(job, event, time)
     return replace(job, **changes)
 

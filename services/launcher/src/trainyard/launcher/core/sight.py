@@ -10,6 +10,8 @@ from trainyard.launcher.core.avoiding.nodes import Anywhere, Nodes
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.observation import RankSeen
 
+MOST_ENDINGS = 256
+
 Tail = Callable[[int], Sequence[str]]
 """Rank → its last log lines."""
 
@@ -41,6 +43,16 @@ Decision = Append | Start | Stop | Wait
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """Whether the size that was asked for is to be had: now, where nothing is said."""
+
+    waits: str = ""
+    """Why not yet."""
+    fault: str = ""
+    """Why never."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sight:
     """Everything that a decision is made from."""
 
@@ -59,5 +71,11 @@ class Sight:
     """Whether the log lines of the ranks that have ended are here, all of them."""
     nodes: Nodes = field(default_factory=Anywhere)
     """What is known of them."""
+    room: Room | None = None
+    """For the size that was asked for; None: it has that, or nobody has looked yet."""
     told: str = ""
     """Why it does not run yet, as the log was told last."""
+
+    def endings(self) -> tuple[events.Ending, ...]:
+        """Of the ranks that are over, as many as an event tells."""
+        return tuple(rank.ending() for rank in self.ranks if rank.over)[:MOST_ENDINGS]

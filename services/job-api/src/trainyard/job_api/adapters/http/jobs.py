@@ -1,4 +1,4 @@
-"""`/v1/jobs`: submit, look, cancel, retry."""
+"""`/v1/jobs`: submit, look, cancel, suspend, resize, retry."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
+from trainyard.common.contract.commands import ResizeJob
 from trainyard.common.contract.views import JobPage, JobView, ProblemView
 from trainyard.job_api import handlers
 from trainyard.job_api.adapters.http.bodies import document, reply
@@ -68,9 +69,21 @@ def router(gateway: Gateway) -> APIRouter:
         """Put a suspended job back into the queue; it goes on from its checkpoint."""
         return reply(*await handlers.resume(gateway, job_id, request.state.owner, message))
 
+    @routes.post("/{job_id}/resize", status_code=202, response_model=JobView)
+    async def resize(
+        request: Request,
+        job_id: str,
+        replicas: Annotated[int, Query(description="Of the role")],
+        role: Annotated[str | None, Query(max_length=63, description="Absent: the only one, or worker")] = None,
+        message: Annotated[str, Query(max_length=500)] = "",
+    ) -> Response:
+        """Another number of replicas. 202 once that is durable; 200 where that many are asked for already."""
+        command = ResizeJob(job_id=job_id, replicas=replicas, role=role, message=message)
+        return reply(*await handlers.resize(gateway, command, request.state.owner))
+
     @routes.post("/{job_id}/retry", status_code=201, response_model=JobView)
     async def retry(request: Request, job_id: str, key: Key = None) -> Response:
-        """A new job with the spec of one that has ended."""
+        """A new job with the spec of one that has ended, at the size that it was to have by then."""
         status, view = await handlers.retry(gateway, job_id, request.state.owner, key)
         return reply(status, view, {"Location": f"/v1/jobs/{view.job_id}"})
 

@@ -64,6 +64,9 @@ class KubernetesBackend:
     _deleted: dict[str, set[str]] = field(default_factory=dict)
     """Job → UIDs that this launcher has deleted, whether or not the cache shows it yet."""
 
+    def faults(self, job: Job) -> Sequence[str]:
+        return faults(job, self.cluster)
+
     async def start(self, job: Job, interpreter: Interpreter) -> None:
         del interpreter  # the container's own
         async with self._starting:

@@ -13,19 +13,22 @@ import structlog
 
 from trainyard.common.bus.port import Bus
 from trainyard.common.clock import Clock, rfc3339
-from trainyard.common.contract.commands import CancelJob, SubmitJob
+from trainyard.common.contract.commands import CancelJob, ResizeJob, SubmitJob
 from trainyard.common.errors import InvalidInput, StaleSequence, Unavailable
 from trainyard.common.lifecycle.transitions import fold
 from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
+from trainyard.launcher.core.cluster import changing
 from trainyard.launcher.core.cluster import resource as resources
+from trainyard.launcher.core.cluster.changing import Change
 from trainyard.launcher.core.cluster.resource import Resource
 
 log = structlog.get_logger()
 
 RESYNC = 10.0  # seconds after which every resource whose job has not ended is looked at in any case: its progress
 QUIET = 1.0  # seconds between two looks at a job that is being cancelled
+_BY_RESOURCE = "its TrainingJob asks for another number of replicas"
 AGAIN = (1.0, 2.0, 5.0, 15.0)  # seconds after a fault
 
 Key = tuple[str, str]
@@ -133,7 +136,25 @@ class Operator:
             await self._submit(found)
         else:
             told = await self._bus.latest("job", found.job_id)
-            await self._write(found, resources.status(found, told, self._now()))
+            words = await self._resize(found, changing.change(found, told))
+            status = resources.status(found, told, self._now())
+            answers = [*status["conditions"], *changing.conditions(found, words, self._now())]
+            await self._write(found, {**status, "conditions": answers})
+
+    async def _resize(self, found: Resource, change: Change | None) -> str | None:
+        """Why a change of the spec is not taken; empty: it is; None: there is none. The wish is told before its generation is
+        written down: whoever is killed in between tells it again, which changes nothing."""
+        if change is None:
+            return None
+        for role, replicas in change.replicas.items():
+            command = ResizeJob(job_id=found.job_id or "", role=role, replicas=replicas, message=_BY_RESOURCE)
+            answer = await self._bus.request(command, timeout=30.0)
+            words = str(answer.body.get("detail"))
+            if answer.status in {429, 503} or answer.status >= 500 or (answer.status == 409 and "in a moment" in words):
+                raise Unavailable(f"the gateway answers {answer.status}: {words}")
+            if answer.status >= 300:
+                return words
+        return change.refused
 
     async def _submit(self, found: Resource) -> None:
         try:
