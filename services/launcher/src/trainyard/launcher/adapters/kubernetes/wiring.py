@@ -7,6 +7,7 @@ import resource
 from trainyard.common.bus.port import Bus
 from trainyard.common.clock import Clock
 from trainyard.common.contract.inventory import BUCKET
+from trainyard.common.errors import TrainyardError
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.sources.store import Sources
 from trainyard.launcher.adapters.kubernetes import discovery, kinds
@@ -37,7 +38,11 @@ FILES = 65_536  # more is no use to anybody
 async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) -> Parts:
     """Raises InvalidInput without a cluster to reach, Unavailable when it does not answer."""
     api = await Api.connect(settings.kubeconfig, Throttle(clock, settings.api_rate, BURST))
-    installed = await discovery.groups(api)
+    try:
+        installed = await discovery.groups(api)
+    except TrainyardError:
+        await api.close()
+        raise
     everywhere: list[str | None] = [*sorted(settings.namespaces)] or [None]
     cache = ClusterCache(api, clock, everywhere, discovery.makers(installed))
     members = Members(api, clock, settings.namespace, settings.member)
