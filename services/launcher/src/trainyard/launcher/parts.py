@@ -35,8 +35,10 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the launcher knows of the log, for those who clear away."""
+    """What the launcher knows of the log, for those who see objects that say whose they are."""
 
     caught_up: Callable[[], bool]
     attempt: Callable[[str], int | None]
     """The attempt of a job that counts; None: it has ended."""
+    namespace: Callable[[str], str | None]
+    """Where the pods of a job are; None: it has ended, or nobody knows it."""

@@ -60,9 +60,9 @@ class _Followed:
 
 
 class PodLogs:
-    def __init__(self, api: Api, root: Path, owns: Callable[[str], bool], opening: Throttle, files: int) -> None:
-        """`owns`: whether a job is this launcher's; `opening`: how fast logs are opened that are to be followed; `files`:
-        how many this process may have open."""
+    def __init__(self, api: Api, root: Path, owns: Callable[[Pod], bool], opening: Throttle, files: int) -> None:
+        """`owns`: whether a pod is of a job of this launcher's; `opening`: how fast logs are opened that are to be followed;
+        `files`: how many this process may have open."""
         self._api = api
         self._root = root
         self._owns = owns
@@ -82,7 +82,7 @@ class PodLogs:
         if gone:
             self._stored.discard(pod.uid)
             self.reports.forget(pod)
-        elif followed is None and (pod.running or pod.over) and pod.uid not in self._stored and self._owns(pod.job_id):
+        elif followed is None and (pod.running or pod.over) and pod.uid not in self._stored and self._owns(pod):
             followed = self._followed[pod.uid] = _Followed(pod)
             followed.task = asyncio.create_task(self._follow(followed), name=f"log of {pod.name}")
         if followed is not None:
@@ -92,7 +92,7 @@ class PodLogs:
 
     def reshare(self, pods: Iterable[Pod]) -> None:
         """The launchers have shared the jobs anew: of all pods those that are ours now. Another one's are left to it."""
-        for uid in [uid for uid, one in self._followed.items() if not self._owns(one.pod.job_id)]:
+        for uid in [uid for uid, one in self._followed.items() if not self._owns(one.pod)]:
             task = self._followed.pop(uid).task
             if task is not None:
                 task.cancel()

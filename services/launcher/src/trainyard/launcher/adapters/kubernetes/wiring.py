@@ -24,6 +24,7 @@ from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
 from trainyard.launcher.adapters.kubernetes.throttle import Throttle
 from trainyard.launcher.adapters.worker_files import worker_files
 from trainyard.launcher.core.admission import Admission, Need
+from trainyard.launcher.core.cluster.pods import Pod
 from trainyard.launcher.core.manifests import Cluster
 from trainyard.launcher.core.manifests.worker import package
 from trainyard.launcher.parts import Parts, Progress
@@ -46,7 +47,12 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
     everywhere: list[str | None] = [*sorted(settings.namespaces)] or [None]
     cache = ClusterCache(api, clock, everywhere, discovery.makers(installed))
     members = Members(api, clock, settings.namespace, settings.member)
-    logs = PodLogs(api, settings.logs, members.owns, Throttle(clock, settings.api_rate, BURST), _files())
+
+    def ours(pod: Pod) -> bool:
+        """Not one that only bears a job's labels, in a namespace where the job is not."""
+        return members.owns(pod.job_id) and progress.namespace(pod.job_id) in {None, pod.namespace}
+
+    logs = PodLogs(api, settings.logs, ours, Throttle(clock, settings.api_rate, BURST), _files())
     cache.on_pod = logs.hear
     members.on_change(lambda: logs.reshare(cache.all_pods()))
     nodes = ClusterNodes(api, clock, await bus.keyvalue(BUCKET), lambda: members.first)
