@@ -32,6 +32,8 @@ MERGE = "application/merge-patch+json"
 PAGE = 500  # objects of a list in one answer
 PATIENCE = 30.0  # seconds for one answer
 LONGEST_DELAY = 60.0  # seconds that a Retry-After is believed
+LONGEST = 4 * 2**20  # bytes of one line
+CUT = b" [cut: the line is longer than 4 MiB]"
 _TRANSPORT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 Document = dict[str, Any]
@@ -99,9 +101,12 @@ class Api:
         return found
 
     @asynccontextmanager
-    async def stream(self, path: str, query: Mapping[str, str], silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Lines for as long as they come. `silence`: seconds without a byte after which the connection counts as dead,
-        though nobody has closed it. Raises Refused and Unavailable, also from the lines."""
+    async def stream(
+        self, path: str, query: Mapping[str, str], silence: float, *, cut: bool = False
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Lines, without their ends, for as long as they come; `cut`: those that are too long are. `silence`: seconds without
+        a byte after which the connection counts as dead, though nobody has closed it. Raises Refused and Unavailable, also
+        from the lines."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=PATIENCE, sock_read=silence)
         try:
             response = await self._send("GET", path, query, None, "application/json", timeout)
@@ -110,7 +115,7 @@ class Api:
         except _TRANSPORT as error:
             raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
         try:
-            yield _lines(response)
+            yield _lines(response, cut=cut)
         finally:
             response.response.close()
 
@@ -200,14 +205,32 @@ class Api:
             raise Unavailable(f"the API server cannot be asked: {error.reason}") from error
 
 
-async def _lines(response: RESTResponse) -> AsyncIterator[bytes]:
+async def _lines(response: RESTResponse, *, cut: bool) -> AsyncIterator[bytes]:
+    """`cut`: a line that is too long is shortened, and says so; otherwise it is a fault."""
+    held, skips = bytearray(), False
     try:
-        while line := await response.response.content.readline():
-            yield line
+        async for chunk in response.response.content.iter_any():
+            *whole, rest = chunk.split(b"\n")
+            for part in whole:
+                if not skips:
+                    yield _shortened(held + part) if cut and len(held) + len(part) > LONGEST else bytes(held + part)
+                held, skips = bytearray(), False
+            if skips:
+                continue
+            held += rest
+            if len(held) > LONGEST:
+                if not cut:
+                    raise Unavailable(f"the API server sent a line that is longer than {LONGEST} bytes")
+                yield _shortened(held)
+                held, skips = bytearray(), True
     except _TRANSPORT as error:
         raise Unavailable(f"the connection to the API server is gone: {error or type(error).__name__}") from error
-    except ValueError as error:  # a line beyond the reader's buffer
-        raise Unavailable(f"the API server sent a line that is too long: {error}") from error
+    if held:
+        yield bytes(held)
+
+
+def _shortened(line: bytearray) -> bytes:
+    return bytes(line[:LONGEST]) + CUT
 
 
 def _delay(response: RESTResponse) -> float:
