@@ -19,12 +19,12 @@ from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
+from trainyard.launcher.adapters.kubernetes.packages import Packages
 from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.core.cluster import labels, stopping
 from trainyard.launcher.core.cluster.seeing import see
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import Cluster, build, faults, owned
-from trainyard.launcher.core.manifests.worker import Package
 from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
@@ -44,8 +44,7 @@ class KubernetesBackend:
     store: LogStore
     cluster: Cluster
     clock: Clock
-    package: Package
-    """The in-job library, for namespaces that do not have it yet."""
+    packages: Packages
     sources: SourceMaps
     node: str = ""
     """A job has no node of its own here; each rank has one."""
@@ -55,8 +54,6 @@ class KubernetesBackend:
     """What is new wakes a job at once; this is for what only time brings."""
 
     _starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STARTS))
-    _packed: set[str] = field(default_factory=set)
-    """Namespaces that have the package."""
     _made: set[Key] = field(default_factory=set)
     """Attempts of which this launcher has made everything."""
     _stopping: dict[Key, float] = field(default_factory=dict)
@@ -76,9 +73,7 @@ class KubernetesBackend:
             raise TrainyardError("; ".join(wrong))
         made, namespace = build(job, self.cluster), key.namespace
         try:
-            if namespace not in self._packed:
-                await self.api.apply(self.package.manifest(namespace))
-                self._packed.add(namespace)
+            await self.packages.ensure(namespace)
             root = await self.api.apply(made.root)
             if job.spec.archive:
                 await self.sources.apply(job.spec.archive, namespace)

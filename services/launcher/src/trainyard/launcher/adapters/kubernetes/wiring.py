@@ -19,6 +19,7 @@ from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.adapters.kubernetes.members import Members
 from trainyard.launcher.adapters.kubernetes.nodes import ClusterNodes
 from trainyard.launcher.adapters.kubernetes.operator import Operator
+from trainyard.launcher.adapters.kubernetes.packages import Packages
 from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.adapters.kubernetes.sweeping import Sweeper
 from trainyard.launcher.adapters.kubernetes.throttle import Throttle
@@ -66,8 +67,9 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
         worker=packed.name,
     )
     sources = SourceMaps(api, await Sources.open(bus), cache, clock, everywhere)
+    packages = Packages(api, packed)
     made = Parts(
-        KubernetesBackend(api, cache, logs, LogStore(settings.logs), cluster, clock, packed, sources),
+        KubernetesBackend(api, cache, logs, LogStore(settings.logs), cluster, clock, packages, sources),
         ContainerImages(),
         Admission(EVERYTHING),
         lambda _: Need(0, 0),
@@ -76,6 +78,7 @@ async def parts(settings: Settings, bus: Bus, clock: Clock, progress: Progress) 
             cache.run,
             members.run,
             nodes.run,
+            packages.run,
             lambda: sweeper.run(progress.caught_up),
             lambda: sources.run(lambda: members.first),
         ],
