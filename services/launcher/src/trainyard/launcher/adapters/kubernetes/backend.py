@@ -24,7 +24,7 @@ from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.core.cluster import labels, stopping
 from trainyard.launcher.core.cluster.seeing import see
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import Cluster, build, faults, owned
+from trainyard.launcher.core.manifests import Cluster, build, draft, faults, owned
 from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
@@ -68,10 +68,11 @@ class KubernetesBackend:
 
     async def _make(self, job: Job) -> None:
         key = self._key(job)
-        wrong = faults(job, self.cluster)
+        drafted = draft(job, self.cluster)
+        wrong = faults(job, self.cluster, drafted)
         if wrong:
             raise TrainyardError("; ".join(wrong))
-        made, namespace = build(job, self.cluster), key.namespace
+        made, namespace = build(job, self.cluster, drafted), key.namespace
         try:
             await self.packages.ensure(namespace)
             root = await self.api.apply(made.root)
