@@ -86,6 +86,7 @@ class Launcher:
     async def _cluster(self) -> Parts:
         from trainyard.launcher.adapters.kubernetes import wiring  # noqa: PLC0415 - a second and 50 MiB
 
+        await inventory.leave(await self._bus.keyvalue(BUCKET), self._settings.node)
         progress = Progress(lambda: self._reconciler.caught_up, self._attempt, self._namespace)
         return await wiring.parts(self._settings, self._bus, self._clock, progress)
 
