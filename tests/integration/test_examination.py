@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from trainyard.cluster_double.kubelet.kubelet import ScriptedKubelet
 from trainyard.cluster_double.kubelet.nodes import NodeSpec
 from trainyard.cluster_double.server import ClusterDouble, Settings
+from trainyard.common.loopback import free_port
+from trainyard.common.runtime.settings import EXIT_CONFIGURATION
 from trainyard.common.testing.eventually import eventually
+from trainyard.common.testing.nats_server import NatsServer
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
 NODES = [
@@ -27,7 +31,7 @@ def yard(tmp_path: Path, *words: str, kubeconfig: Path | None = None) -> subproc
     named = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
     env = {**os.environ, "TRAINYARD_STATE": str(tmp_path / "yard"), "HOME": str(tmp_path), **named}
     command = [sys.executable, "-m", "trainyard.client", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False, cwd=tmp_path)
 
 
 def findings(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
@@ -59,7 +63,9 @@ async def test_the_cluster_is_looked_at_beside_the_machine(tmp_path: Path) -> No
     ("words", "code", "sentence"),
     [
         (["--kubeconfig", "nowhere"], 4, "KUBECONFIG: there is no file nowhere"),
-        (["--context", "other"], 4, "other"),
+        (["--kubeconfig", "empty"], 4, "KUBECONFIG: empty is empty (it lists clusters, users and contexts;"),
+        (["--kubeconfig", "helper"], 4, "KUBECONFIG: helper has no credentials for 'tester': false process returned 1"),
+        (["--context", "other"], 4, "has no context 'other' (there are: double)"),
         ([], 5, "the API server does not answer"),
     ],
 )
@@ -68,8 +74,39 @@ def test_a_cluster_that_cannot_be_reached_is_one_sentence(
 ) -> None:
     with ClusterDouble() as double:
         kubeconfig = double.kubeconfig(tmp_path)
+    (tmp_path / "empty").touch()
+    helper = {"command": "false", "apiVersion": "client.authentication.k8s.io/v1"}
+    document = {**yaml.safe_load(kubeconfig.read_text()), "users": [{"name": "tester", "user": {"exec": helper}}]}
+    (tmp_path / "helper").write_text(yaml.safe_dump(document))
     done = yard(tmp_path, "doctor", "--kubernetes", *words, kubeconfig=kubeconfig)
     assert (done.returncode, done.stdout) == (code, "")
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_credentials_that_the_cluster_does_not_know(tmp_path: Path) -> None:
+    with ClusterDouble() as double:
+        double.faults.answer(401, matching="GET /apis")
+        kubeconfig = double.kubeconfig(tmp_path)
+        done = yard(tmp_path, "doctor", "--kubernetes", kubeconfig=kubeconfig)
+    assert done.returncode == 7
+    assert f"does not accept the credentials of user 'tester' of {kubeconfig}" in " ".join(done.stderr.split())
+
+
+def test_a_launcher_does_not_start_with_such_a_kubeconfig(tmp_path: Path, nats_server: NatsServer) -> None:
+    (tmp_path / "config").write_text("- a list")
+    env = {
+        **os.environ,
+        "TRAINYARD_STATE": str(tmp_path / "yard"),
+        "TRAINYARD_BACKEND": "kubernetes",
+        "TRAINYARD_BASE_PORT": str(free_port()),
+        "KUBECONFIG": str(tmp_path / "config"),
+        "NATS_URL": nats_server.url,
+    }
+    command = [sys.executable, "-m", "trainyard.launcher"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == EXIT_CONFIGURATION
+    words = f"launcher: KUBECONFIG: {tmp_path}/config is no kubeconfig but a list ("
+    assert done.stderr.splitlines()[-1].startswith(words)  # the line that `yard up` shows
     assert "Traceback" not in done.stderr

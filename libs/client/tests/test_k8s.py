@@ -114,6 +114,12 @@ trainyard:
     ("said", "kind", "words"),
     [
         (SCHEMA, InvalidInput, "values: at '/natsUrl': minLength: got 0, want 1; at '/monitor/replicas': maximum"),
+        (
+            'Error: Kubernetes cluster unreachable: error loading config file "/k": yaml: line 2: mapping values',
+            InvalidInput,
+            'KUBECONFIG: .*"/k": yaml: line 2: mapping values .*--kubeconfig',
+        ),
+        ('Error: Kubernetes cluster unreachable: context "x" does not exist', InvalidInput, "KUBECONFIG: "),
         ("Error: Kubernetes cluster unreachable: dial", Unavailable, "the cluster does not answer"),
         ("WARNING: x\nError: context deadline exceeded", TrainyardError, "^context deadline exceeded$"),
         ("", TrainyardError, "failed without a word"),

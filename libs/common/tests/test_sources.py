@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,12 +28,27 @@ def _write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def _zip(entries: dict[str, bytes]) -> bytes:
+def _zip(entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as made:
+    with zipfile.ZipFile(out, "w", method) as made:
         for name, data in entries.items():
             made.writestr(name, data)
     return out.getvalue()
+
+
+def _broken(method: int) -> bytes:
+    """The compressed bytes of its one file are others."""
+    data = bytearray(_zip({"a": bytes(range(256)) * 20}, method))
+    data[40:60] = b"\xff" * 20
+    return bytes(data)
+
+
+def _patched(offset_local: int, offset_central: int, value: int) -> bytes:
+    """A header field of its one file is another, in both places where it stands."""
+    data = bytearray(_zip({"a": b"x"}))
+    central = data.index(b"PK\x01\x02")
+    data[offset_local] = data[central + offset_central] = value
+    return bytes(data)
 
 
 def test_the_same_files_are_the_same_bytes_wherever_they_are(tmp_path: Path) -> None:
@@ -96,6 +114,36 @@ def test_what_cannot_be_sent_is_said_in_words(tmp_path: Path, monkeypatch: pytes
         pack(tmp_path)
 
 
+@pytest.mark.parametrize(("rights", "name"), [(0o000, "closed"), (0o444, "closed/a.py")])
+def test_a_folder_that_may_not_be_looked_into_is_not_left_out_in_silence(rights: int, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        closed = Path(folder, "closed")
+        _write(Path(folder), closed__a_dot_py="")
+        closed.chmod(rights)
+        try:
+            with _nobody(), pytest.raises(InvalidInput, match=f"{name} cannot be read: Permission denied"):
+                pack(Path(folder))
+            (Path(folder) / ".yardignore").write_text("closed/\n")
+            with _nobody():
+                assert archive.names(pack(Path(folder))) == {".yardignore"}
+        finally:
+            closed.chmod(0o755)
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    """As one whom rights bind, also where the tests run as root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -104,6 +152,15 @@ def test_what_cannot_be_sent_is_said_in_words(tmp_path: Path, monkeypatch: pytes
         (_zip({"../up.py": b""}), "leads out of the folder"),
         (_zip({"/etc/passwd": b""}), "leads out of the folder"),
         (_zip({"a\\..\\b": b""}), "leads out of the folder"),
+        (_zip({"a": b"1", "a/b": b"2"}), "'a' is both a file and a folder"),
+        (_zip({"a/": b"", "a": b"2"}), "'a' is both a file and a folder"),
+        (_zip({"a/b": b"", "a/./b": b""}), "'a/b' is in it twice"),
+        (_zip({"d/" + "ä" * 128: b""}), "is too long"),
+        (_broken(zipfile.ZIP_DEFLATED), "no zip archive"),
+        (_broken(zipfile.ZIP_BZIP2), "no zip archive"),
+        (_broken(zipfile.ZIP_LZMA), "no zip archive"),
+        (_patched(8, 10, 99), "no zip archive"),  # a method that there is not
+        (_patched(6, 8, 1), "no zip archive"),  # encrypted
         (b"x" * (limits.MOST + 1), "at most"),
         (_zip({"a": b"x" * 1000}).replace(b"x" * 1000, b"y" * 1000), "a is damaged"),
     ],

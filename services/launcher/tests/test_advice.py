@@ -27,7 +27,7 @@ WELL = Survey(
     services=(Running("trainyard-launcher", 2, 2),),
     queues=("research",),
     classes={"fast": True},
-    claims=(Claim("results", shared=True, bound=True),),
+    claims=(Claim("results", shared=True),),
     definition=crd.document(),
 )
 
@@ -115,7 +115,7 @@ def test_objects_of_the_api_server_are_read() -> None:
     assert running(labelled) == Running("d", 2, 3)
     assert running({"metadata": {"name": "d"}, "spec": {"replicas": 2}}) == Running("d", 0, 2)
     shared = {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteMany"]}, "status": {"phase": "Bound"}}
-    assert claim(shared) == Claim("c", shared=True, bound=True)
+    assert claim(shared) == Claim("c", shared=True)
     assert not is_default({"metadata": {"name": "s"}})
 
 

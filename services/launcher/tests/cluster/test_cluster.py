@@ -8,6 +8,7 @@ import pytest
 
 from trainyard.cluster_double.kubelet.script import Script, bad_image, forever, out_of_memory, run
 from trainyard.common.contract import events
+from trainyard.common.contract.inventory import BUCKET, Node
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.testing.eventually import eventually
@@ -100,3 +101,14 @@ async def test_a_suspended_job_leaves_the_cluster_and_comes_back(cluster: Any) -
     await cluster.until(job, "suspended")
     await cluster.tell(job, events.JobQueued, attempt=2, message="resumed by ann")
     assert (await cluster.until(job, "succeeded", "failed")).attempt == 2
+
+
+async def test_a_machine_whose_jobs_run_on_a_cluster_by_now_is_no_node_any_more(cluster: Any) -> None:
+    bucket = await cluster.bus.keyvalue(BUCKET)
+    for name in ("here", "elsewhere"):
+        node = Node(name=name, backend="local")
+        await bucket.put(node.key, node.dump())
+    for _ in range(2):
+        await cluster.kill()
+        await cluster.start()
+    assert {entry.key for entry in await bucket.entries() if entry.key.startswith("local.")} == {"local.elsewhere"}

@@ -11,7 +11,7 @@ from trainyard.cluster_double.kubelet.script import forever, run
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.common.logs.reader import LogStore
 from trainyard.common.testing.eventually import eventually
-from trainyard.launcher.adapters.kubernetes import cache, watching
+from trainyard.launcher.adapters.kubernetes import cache, packages, watching
 
 pytestmark = pytest.mark.integration
 
@@ -172,3 +172,21 @@ async def test_two_launchers_make_one_set_of_objects_and_one_takes_over(cluster:
     await cluster.kill("a")
     for job in jobs:
         assert (await finish(cluster, job)).kind == "succeeded"
+
+
+async def test_the_in_job_library_comes_back_when_somebody_deletes_it(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "EVERY", 0.2)
+    await cluster.kill()
+    await cluster.start()
+    await running(cluster)
+    path = "/api/v1/namespaces/default/configmaps"
+
+    def there() -> dict[str, str]:
+        found = [item["metadata"] for item in cluster.call("GET", path)["items"]]
+        return {one["name"]: one["uid"] for one in found if one["name"].startswith("trainyard-worker-")}
+
+    [(name, uid)] = there().items()
+    cluster.call("DELETE", f"{path}/{name}")
+    await eventually(lambda: there().get(name) not in {None, uid})

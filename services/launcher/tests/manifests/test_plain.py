@@ -64,3 +64,13 @@ def test_35_requests_and_limits_are_both_kept(resolved: Make) -> None:
     _, maker = build(job, Cluster()).rest
     [asked] = [item["resources"] for item in maker["spec"]["template"]["spec"]["containers"]]
     assert asked == {"requests": {"cpu": "1", "memory": "2000000000"}, "limits": {"cpu": "3", "memory": "4000000000"}}
+
+
+def test_every_container_sees_the_same_of_a_volume(resolved: Make, blocks: Any) -> None:
+    _, maker = build(resolved(kubernetes=blocks["restricted"]), Cluster()).rest
+    spec = maker["spec"]["template"]["spec"]
+    containers = [*spec["containers"], *(one for one in spec["initContainers"] if one["name"] in {"fetch", "metrics"})]
+    assert len(containers) == 3
+    for container in containers:
+        [data] = [item for item in container["volumeMounts"] if item["mountPath"] == "/data"]
+        assert data == {"name": "volume-0", "mountPath": "/data", "subPath": "digits", "readOnly": True}

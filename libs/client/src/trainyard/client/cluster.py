@@ -72,6 +72,11 @@ def missing_dependencies(chart: Path) -> list[str]:
 
 _SCHEMA = re.compile(r"values don't meet the specifications of the schema", re.IGNORECASE)
 
+_KUBECONFIG = re.compile(
+    r'error loading config file|invalid configuration:|context "[^"]*" does not exist', re.IGNORECASE
+)
+"""Source: client-go, tools/clientcmd. Helm calls these an unreachable cluster."""
+
 
 def fault(said: str) -> TrainyardError:
     """What Helm wrote when it failed, as an error of ours: one that the caller can mend where it is."""
@@ -80,6 +85,8 @@ def fault(said: str) -> TrainyardError:
     if _SCHEMA.search(told):
         faults = [line.removeprefix("- ") for line in lines if line.startswith("- ") and not line.endswith("failed")]
         return InvalidInput.one("; ".join(faults) or told, "values", "values.yaml of the chart lists what there is")
+    if _KUBECONFIG.search(told):
+        return InvalidInput.one(told, "KUBECONFIG", "--kubeconfig and --context name others")
     if "Kubernetes cluster unreachable" in told or "connection refused" in told:
         return Unavailable(f"the cluster does not answer: {told}")
     return TrainyardError(told)

@@ -76,7 +76,7 @@ def latest_checkpoint(*, all_ranks: bool = False, map_location: Any = "cpu") -> 
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    return [path for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit()]
+    return [path for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdecimal()]
 
 
 def _sync(folder: Path) -> None:

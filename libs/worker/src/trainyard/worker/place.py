@@ -46,7 +46,7 @@ def here() -> Place:
         (
             (int(env[names[0]]), int(env.get(names[1], 0)), int(env.get(names[2], 1)))
             for names in _RANKS
-            if env.get(names[0], "").isdigit()
+            if env.get(names[0], "").isdecimal()
         ),
         (0, 0, 1),
     )

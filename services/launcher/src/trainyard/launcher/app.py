@@ -19,6 +19,7 @@ from trainyard.launcher.adapters.local.images import LocalImages
 from trainyard.launcher.adapters.noop import NoopBackend
 from trainyard.launcher.adapters.projection import SCHEMA, ActiveJobs
 from trainyard.launcher.core.admission import Admission, Need, need_of
+from trainyard.launcher.core.manifests.cluster import block
 from trainyard.launcher.parts import Parts, Progress
 from trainyard.launcher.reconciler import Reconciler
 from trainyard.launcher.settings import Settings
@@ -85,13 +86,18 @@ class Launcher:
     async def _cluster(self) -> Parts:
         from trainyard.launcher.adapters.kubernetes import wiring  # noqa: PLC0415 - a second and 50 MiB
 
-        progress = Progress(lambda: self._reconciler.caught_up, self._attempt, self._active.nodes.all)
+        await inventory.leave(await self._bus.keyvalue(BUCKET), self._settings.node)
+        progress = Progress(lambda: self._reconciler.caught_up, self._attempt, self._namespace, self._active.nodes.all)
         return await wiring.parts(self._settings, self._bus, self._clock, progress)
 
     def _attempt(self, job_id: str) -> int | None:
         """The attempt of a job that counts; None: it has ended."""
         job = self._active.all().get(job_id)
         return job.attempt if job is not None and not job.head.terminal else None
+
+    def _namespace(self, job_id: str) -> str | None:
+        job = self._active.all().get(job_id)
+        return block(job).namespace or self._settings.namespace if job is not None else None
 
 
 def build(settings: Settings, bus: Bus) -> Launcher:

@@ -45,3 +45,10 @@ async def tell(bucket: KeyValue, node: Node, clock: Clock) -> None:
         except (Unavailable, InvalidInput) as error:
             log.warning("the inventory cannot be told", node=node.name, error=str(error))
         await asyncio.sleep(EVERY)
+
+
+async def leave(bucket: KeyValue, name: str) -> None:
+    """Jobs no longer run as processes of this machine: a launcher that came before told of it. Raises Unavailable."""
+    key = Node(name=name, backend="local").key
+    if await bucket.get(key) is not None:
+        await bucket.delete(key)

@@ -43,5 +43,7 @@ class Progress:
     caught_up: Callable[[], bool]
     attempt: Callable[[str], int | None]
     """The attempt of a job that counts; None: it has ended."""
+    namespace: Callable[[str], str | None]
+    """Where the pods of a job are; None: it has ended, or nobody knows it."""
     records: Callable[[], Mapping[str, Record]]
     """What it says of nodes, by name."""

@@ -142,6 +142,6 @@ def _memory(env: Mapping[str, str]) -> int:
     if not text:
         return int(min(psutil.virtual_memory().total, _cgroup_memory()) * 0.9)
     try:
-        return quantities.size(int(text) if text.isdigit() else text)
+        return quantities.size(int(text) if text.isdecimal() else text)
     except ValueError as error:
         raise InvalidInput.one(str(error), "TRAINYARD_MEMORY") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -103,3 +104,18 @@ async def test_26_a_status_that_cannot_be_written_is_written_later(cluster: Any,
     assert true(status) == {"Accepted", "Complete"}
     assert len(cluster.double.journal.matching("^PATCH .*/trainingjobs/.*/status")) > 3
     assert len(gateway.jobs) == 1
+
+
+async def test_a_slow_resource_delays_no_other(cluster: Any, gateway: Any) -> None:
+    if cluster.double is None:
+        pytest.skip("trouble of the API server can only be planned on the double")
+    cluster.kubelet.plan(run(0.1))
+    cluster.double.faults.slow(8.0, 1, matching="^PATCH .*/trainingjobs/slow/status")
+    gateway.apply("slow")
+    await eventually(lambda: cluster.double.faults._plans == [])
+    began = time.monotonic()
+    gateway.apply("quick")
+    await gateway.state("succeeded", "quick")
+    assert time.monotonic() - began < 6.0
+    await gateway.state("succeeded", "slow")
+    assert len(gateway.jobs) == 2

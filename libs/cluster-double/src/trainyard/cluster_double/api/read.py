@@ -81,7 +81,7 @@ def read_list(cluster: Cluster, resource: Resource, namespace: str, options: Lis
 
 def version_number(text: str) -> int:
     """Raises ApiError."""
-    if not text.isdigit():
+    if not text.isdecimal():
         why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         raise bad_request(f"invalid resource version: {why}")
     return int(text)

@@ -189,4 +189,4 @@ def _age(version: str) -> tuple[int, int, int]:
         major, found, minor = digits.partition(word)
         if found:
             return rank, int(major or 0), int(minor or 0)
-    return (2, int(digits), 0) if digits.isdigit() else (-1, 0, 0)
+    return (2, int(digits), 0) if digits.isdecimal() else (-1, 0, 0)

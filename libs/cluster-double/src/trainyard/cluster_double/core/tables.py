@@ -206,7 +206,7 @@ def _steps(path: str) -> list[str | int | tuple[str, str]]:
             steps.append((key.strip(), value.strip().strip("\"'")))
         elif rest.startswith("["):
             inner, _, rest = rest[1:].partition("]")
-            steps.append(int(inner) if inner.lstrip("-").isdigit() else inner.strip("\"'"))
+            steps.append(int(inner) if inner.lstrip("-").isdecimal() else inner.strip("\"'"))
         else:
             name = rest.removeprefix(".").split(".")[0].split("[")[0]
             steps.append(name)

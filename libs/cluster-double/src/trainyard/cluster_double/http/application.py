@@ -155,7 +155,7 @@ class Application:
     def _wish(self, call: Call) -> watching.Wish:
         target, query = call.target, call.query
         options = list_options({**query, "resourceVersionMatch": ""})
-        if options.version and not options.version.isdigit():
+        if options.version and not options.version.isdecimal():
             # Lists answer 400 to the same; a watch has always been told so.
             why = f'resourceVersion: Invalid value: "{options.version}": strconv.ParseUint: parsing "{options.version}"'
             raise ApiError(500, "", f"{why}: invalid syntax")

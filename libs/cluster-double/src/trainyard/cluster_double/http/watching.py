@@ -67,7 +67,7 @@ async def lines(cluster: Cluster, wish: Wish, frozen: Callable[[], bool]) -> Asy
 
 def _is_news(wish: Wish, revision: int) -> bool:
     """Whether a bookmark tells the client more than the version that it named itself."""
-    return not wish.version.isdigit() or revision > int(wish.version)
+    return not wish.version.isdecimal() or revision > int(wish.version)
 
 
 def _next_mark(cluster: Cluster, deadline: float) -> float:

@@ -126,5 +126,5 @@ def _keys(node: Any) -> Iterator[str]:
 def order(version: str) -> tuple[Any, ...]:
     """A key that sorts as semver.org 2.0.0 § 11 says: a pre-release before its release, numbers as numbers."""
     release, _, pre = version.partition("-")
-    parts = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in pre.split(".")] if pre else []
+    parts = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in pre.split(".")] if pre else []
     return (*(int(number) for number in release.split(".")), not pre, parts)

@@ -28,7 +28,7 @@ def segment_name(offset: int) -> str:
 def segments(folder: Path) -> list[tuple[int, Path]]:
     """(start offset, file), oldest first."""
     try:
-        names = sorted(item for item in folder.iterdir() if item.suffix == ".log" and item.stem.isdigit())
+        names = sorted(item for item in folder.iterdir() if item.suffix == ".log" and item.stem.isdecimal())
     except FileNotFoundError:
         return []
     return [(int(item.stem), item) for item in names]

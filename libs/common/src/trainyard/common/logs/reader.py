@@ -99,7 +99,7 @@ class LogStore:
 
 def _numbers(folder: Path) -> list[int]:
     try:
-        return sorted(int(item.name) for item in folder.iterdir() if item.name.isdigit())
+        return sorted(int(item.name) for item in folder.iterdir() if item.name.isdecimal())
     except (FileNotFoundError, NotADirectoryError):
         return []
 

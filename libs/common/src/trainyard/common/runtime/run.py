@@ -27,7 +27,7 @@ from starlette.types import ASGIApp
 from trainyard.common.bus.nats import NatsBus
 from trainyard.common.bus.port import Bus
 from trainyard.common.cancelling import cancelled
-from trainyard.common.errors import TrainyardError
+from trainyard.common.errors import InvalidInput, TrainyardError
 from trainyard.common.runtime import health, logging, metrics, tracing
 from trainyard.common.runtime.settings import EXIT_CONFIGURATION, RuntimeSettings
 
@@ -72,6 +72,9 @@ def main(service: str, read_settings: Callable[[Mapping[str, str]], S], build: C
         sys.exit(EXIT_CONFIGURATION)
     try:
         uvloop.run(_serve(runtime, listener, lambda bus: build(settings, bus)))
+    except InvalidInput as error:  # what it is to work with is only looked at when it starts: a kubeconfig
+        sys.stderr.write(f"{service}: {error}\n")
+        sys.exit(EXIT_CONFIGURATION)
     except TrainyardError as error:
         log.error("stopped", error=str(error))
         sys.exit(EXIT_FAILURE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -14,6 +16,12 @@ from trainyard.common.contract.sources import MOST, MOST_FILES, MOST_UNPACKED
 from trainyard.common.errors import InvalidInput
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can tell
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError),
+    NotImplementedError,  # a method of compression that is not known here
+    RuntimeError,  # encrypted
+)
+_LONGEST = 255  # bytes of one name: no usual file system takes more
 
 
 def digest(archive: bytes) -> str:
@@ -52,7 +60,7 @@ def check(archive: bytes) -> None:
             entries = opened.infolist()
             _check_bounds(entries)  # before anything is unpacked
             damaged = opened.testzip()
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, zlib.error) as error:
+    except _UNREADABLE as error:
         raise InvalidInput.one(f"this is no zip archive that can be unpacked: {error}", "source") from None
     if damaged is not None:
         raise InvalidInput.one(f"{damaged} is damaged", "source")
@@ -60,6 +68,26 @@ def check(archive: bytes) -> None:
         path = PurePosixPath(entry.filename)
         if path.is_absolute() or ".." in path.parts or "\\" in entry.filename:
             raise InvalidInput.one(f"{entry.filename!r} leads out of the folder", "source")
+        if any(len(part.encode(errors="surrogatepass")) > _LONGEST for part in path.parts):
+            raise InvalidInput.one(
+                f"the name {entry.filename[:40]!r}… is too long", "source", f"at most {_LONGEST} bytes between two /"
+            )
+    _check_places(entries)
+
+
+def _check_places(entries: list[zipfile.ZipInfo]) -> None:
+    """One name, one thing: unpacking a file where a folder is, or the other way round, fails in the middle."""
+    files: set[PurePosixPath] = set()
+    folders: set[PurePosixPath] = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        if path in files:
+            raise InvalidInput.one(f"{str(path)!r} is in it twice", "source", "each file once")
+        (folders if entry.is_dir() else files).add(path)
+        folders.update(path.parents)
+    both = files & folders
+    if both:
+        raise InvalidInput.one(f"{str(min(both))!r} is both a file and a folder", "source", "give one another name")
 
 
 def _check_bounds(entries: list[zipfile.ZipInfo]) -> None:

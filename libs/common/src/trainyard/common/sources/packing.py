@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from pathspec import GitIgnoreSpec
 
@@ -23,6 +24,8 @@ ALWAYS = (
     ".ipynb_checkpoints/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/", ".DS_Store",
 )  # fmt: skip
 _HINT = "name data and results in .yardignore, put code into the image (`source: image`), or mount a claim"
+
+_READABLE = "make it readable for you, or name it in .yardignore"
 
 
 def pack(folder: Path) -> bytes:
@@ -40,7 +43,7 @@ def pack(folder: Path) -> bytes:
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Name in the archive and file. Raises InvalidInput where a name or a link cannot be sent, or there is no end to it."""
     ignored, count = _ignored(folder), 0
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder, onerror=_unreadable):
         place = Path(root).relative_to(folder)
         folders[:] = sorted(name for name in folders if not ignored.match_file(f"{(place / name).as_posix()}/"))
         for name in folders:
@@ -51,7 +54,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
                 )  # fmt: skip
         for name in names:
             path, inside = folder / place / name, (place / name).as_posix()
-            if ignored.match_file(inside) or not path.is_file():
+            if ignored.match_file(inside) or not _is_file(path):
                 continue
             if not inside.isprintable():
                 raise InvalidInput.one(f"the file {inside!r} cannot be sent under this name", "workdir")
@@ -62,7 +65,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _ignored(folder: Path) -> GitIgnoreSpec:
-    found = next((folder / name for name in IGNORE_FILES if (folder / name).is_file()), None)
+    found = next((folder / name for name in IGNORE_FILES if _is_file(folder / name)), None)
     lines = _read(found).decode(errors="replace").splitlines() if found is not None else []
     try:
         return GitIgnoreSpec.from_lines([*ALWAYS, *lines])
@@ -70,11 +73,22 @@ def _ignored(folder: Path) -> GitIgnoreSpec:
         raise InvalidInput.one(f"{found} cannot be followed: {error}", "workdir") from error
 
 
+def _unreadable(error: OSError) -> NoReturn:
+    raise InvalidInput.one(f"{error.filename} cannot be read: {error.strerror}", "workdir", _READABLE) from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:  # in a folder that may be listed and not entered
+        _unreadable(error)
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InvalidInput.one(f"{path} cannot be read: {error.strerror}", "workdir") from error
+        _unreadable(error)
 
 
 def _too_much(folder: Path, sizes: dict[str, int], size: int, most: int) -> InvalidInput:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from trainyard.common.bus.keyvalue import KeyValue
 from trainyard.common.bus.port import Buckets
 from trainyard.common.contract.sources import BUCKET, MAX_AGE
@@ -19,7 +21,7 @@ class Sources:
 
     async def put(self, data: bytes) -> str:
         """Its digest. Raises InvalidInput for what must not be kept, Unavailable."""
-        archive.check(data)
+        await asyncio.to_thread(archive.check, data)  # it unpacks up to 64 MiB
         digest = archive.digest(data)
         await self._bucket.put(_key(digest), data)
         return digest

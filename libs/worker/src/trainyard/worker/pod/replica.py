@@ -52,7 +52,7 @@ def read(env: Mapping[str, str]) -> Replica:
     """Raises BadPlan."""
     path, role = _required(env, "TRAINYARD_PLAN"), _required(env, "TRAINYARD_ROLE")
     index = next((env[name] for name in INDEX if env.get(name)), "")
-    if not index.isdigit():
+    if not index.isdecimal():
         raise BadPlan(f"neither {' nor '.join(INDEX)} says which pod of role {role!r} this is")
     try:
         with gzip.open(path) as file:

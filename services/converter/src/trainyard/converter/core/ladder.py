@@ -60,4 +60,4 @@ def rungs(wanted_opset: int | None, taken: Limits) -> list[Rung]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())

@@ -28,7 +28,7 @@ def parse(body: bytes, header_length: str | None) -> tuple[Case, dict[str, Any]]
     """The inputs by name, and the JSON header. Raises InvalidInput that names the input."""
     split = len(body)
     if header_length is not None:
-        if not header_length.isdigit() or int(header_length) > len(body):
+        if not header_length.isdecimal() or int(header_length) > len(body):
             raise InvalidInput.one(
                 f"Inference-Header-Content-Length {header_length!r} does not fit a body of {len(body)} bytes"
             )

@@ -32,4 +32,4 @@ def read(text: str) -> set[int]:
 
 def index_of(pod: Json) -> int | None:
     text = annotations_of(pod).get(INDEX, "")
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() else None

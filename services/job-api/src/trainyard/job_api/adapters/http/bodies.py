@@ -30,7 +30,7 @@ async def read(request: Request, most: int) -> bytes:
     """The body as it is. Raises TooLarge before there are more than `most` bytes of it."""
     declared = request.headers.get("content-length", "0")
     body = bytearray()
-    if declared.isdigit() and int(declared) > most:
+    if declared.isdecimal() and int(declared) > most:
         raise _too_large(int(declared), most)
     async for chunk in request.stream():
         body += chunk

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
-from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.client import ApiClient
 from kubernetes.aio.client.exceptions import ApiException
 from kubernetes.aio.client.rest import RESTResponse
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
-from trainyard.common.errors import InvalidInput, TrainyardError, Unavailable
+from trainyard.common.errors import TrainyardError, Unavailable
 from trainyard.common.version import VERSION
+from trainyard.launcher.adapters.kubernetes import credentials
 from trainyard.launcher.adapters.kubernetes.kinds import Kind, kind_of
 from trainyard.launcher.adapters.kubernetes.throttle import Throttle
 
@@ -34,6 +32,8 @@ MERGE = "application/merge-patch+json"
 PAGE = 500  # objects of a list in one answer
 PATIENCE = 30.0  # seconds for one answer
 LONGEST_DELAY = 60.0  # seconds that a Retry-After is believed
+LONGEST = 4 * 2**20  # bytes of one line
+CUT = b" [cut: the line is longer than 4 MiB]"
 _TRANSPORT = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 Document = dict[str, Any]
@@ -49,8 +49,10 @@ class Refused(TrainyardError):
 
 
 class Api:
-    def __init__(self, client: ApiClient, throttle: Throttle | None) -> None:
+    def __init__(self, client: ApiClient, throttle: Throttle | None, who: str) -> None:
+        """`who`: as whom it is asked, in words."""
         self._client = client
+        self._who = who
         self._throttle = throttle
 
     @classmethod
@@ -59,24 +61,9 @@ class Api:
     ) -> Self:
         """With a kubeconfig (and a context of it, absent: its current one), or as the pod that this runs in. `throttle`: for
         requests that change something; None: none will. Raises InvalidInput when there is no cluster to reach."""
-        configuration = Configuration()
-        if kubeconfig and not _is_there(kubeconfig):
-            raise InvalidInput.one(f"there is no file {kubeconfig}", "KUBECONFIG", "it says how to reach the cluster")
-        try:
-            if kubeconfig:
-                await load_kube_config(config_file=kubeconfig, context=context, client_configuration=configuration)
-            else:
-                load_incluster_config(client_configuration=configuration)
-        except (ConfigException, OSError) as error:
-            raise InvalidInput.one(f"there is no cluster to reach: {error}", "KUBECONFIG") from error
-        # What is tried again, and when, is decided above. Not 0: aiohttp-retry counts up from one and would never come to it.
-        configuration.retries = None
-        # As many connections as there are requests under way: with its limit of 100 so many logs that are followed keep out
-        # everything else, the lease too. How many there are is bounded by those who ask.
-        configuration.connection_pool_maxsize = 0
-        client = ApiClient(configuration)
+        client, who = await credentials.client(kubeconfig, context)
         client.user_agent = USER_AGENT
-        return cls(client, throttle)
+        return cls(client, throttle, who)
 
     async def close(self) -> None:
         await self._client.close()
@@ -97,33 +84,38 @@ class Api:
         timeout = aiohttp.ClientTimeout(total=PATIENCE)
         try:
             response = await self._send(method, path, query, body, content, timeout)
-            text = await response.response.text()
+            text = await response.response.text(errors="replace")
         except _TRANSPORT as error:
             raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
         if response.status >= 400:
-            fault = _fault(response, text)
+            fault = self._fault(response, text)
             if response.status == 429 and isinstance(fault, Unavailable) and self._throttle is not None:
                 self._throttle.pause(fault.delay)
             raise fault
         try:
-            found: Document = json.loads(text) if text else {}
+            found = json.loads(text) if text else {}
         except ValueError as error:
             raise Unavailable(f"the API server answered with something that is not JSON: {text[:100]!r}") from error
+        if not isinstance(found, dict):
+            raise Unavailable(f"the API server answered with something that is no object: {text[:100]!r}")
         return found
 
     @asynccontextmanager
-    async def stream(self, path: str, query: Mapping[str, str], silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Lines for as long as they come. `silence`: seconds without a byte after which the connection counts as dead,
-        though nobody has closed it. Raises Refused and Unavailable, also from the lines."""
+    async def stream(
+        self, path: str, query: Mapping[str, str], silence: float, *, cut: bool = False
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Lines, without their ends, for as long as they come; `cut`: those that are too long are. `silence`: seconds without
+        a byte after which the connection counts as dead, though nobody has closed it. Raises Refused and Unavailable, also
+        from the lines."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=PATIENCE, sock_read=silence)
         try:
             response = await self._send("GET", path, query, None, "application/json", timeout)
             if response.status >= 400:
-                raise _fault(response, await response.response.text())
+                raise self._fault(response, await response.response.text(errors="replace"))
         except _TRANSPORT as error:
             raise Unavailable(f"the API server does not answer: {error or type(error).__name__}") from error
         try:
-            yield _lines(response)
+            yield _lines(response, cut=cut)
         finally:
             response.response.close()
 
@@ -175,6 +167,21 @@ class Api:
             if error.status not in {404, 409}:  # gone, or another one has its name by now
                 raise
 
+    def _fault(self, response: RESTResponse, text: str) -> TrainyardError:
+        try:
+            status = json.loads(text)
+        except ValueError:
+            status = {}
+        status = status if isinstance(status, dict) else {}
+        message = str(status.get("message") or text[:200] or response.reason)
+        if response.status == 429 or response.status >= 500:
+            return Unavailable(f"the API server is busy ({response.status}): {message}", _delay(response))
+        if response.status == 401:
+            message = (
+                f"the API server does not accept the credentials of {self._who} ({message}): they are wrong or expired"
+            )
+        return Refused(response.status, str(status.get("reason") or ""), message)
+
     async def _send(
         self,
         method: str,
@@ -198,31 +205,32 @@ class Api:
             raise Unavailable(f"the API server cannot be asked: {error.reason}") from error
 
 
-def _is_there(kubeconfig: str) -> bool:
-    """One of several is enough, as for kubectl."""
-    return any(Path(part).is_file() for part in kubeconfig.split(os.pathsep))
-
-
-async def _lines(response: RESTResponse) -> AsyncIterator[bytes]:
+async def _lines(response: RESTResponse, *, cut: bool) -> AsyncIterator[bytes]:
+    """`cut`: a line that is too long is shortened, and says so; otherwise it is a fault."""
+    held, skips = bytearray(), False
     try:
-        while line := await response.response.content.readline():
-            yield line
+        async for chunk in response.response.content.iter_any():
+            *whole, rest = chunk.split(b"\n")
+            for part in whole:
+                if not skips:
+                    yield _shortened(held + part) if cut and len(held) + len(part) > LONGEST else bytes(held + part)
+                held, skips = bytearray(), False
+            if skips:
+                continue
+            held += rest
+            if len(held) > LONGEST:
+                if not cut:
+                    raise Unavailable(f"the API server sent a line that is longer than {LONGEST} bytes")
+                yield _shortened(held)
+                held, skips = bytearray(), True
     except _TRANSPORT as error:
         raise Unavailable(f"the connection to the API server is gone: {error or type(error).__name__}") from error
-    except ValueError as error:  # a line beyond the reader's buffer
-        raise Unavailable(f"the API server sent a line that is too long: {error}") from error
+    if held:
+        yield bytes(held)
 
 
-def _fault(response: RESTResponse, text: str) -> TrainyardError:
-    try:
-        status = json.loads(text)
-    except ValueError:
-        status = {}
-    status = status if isinstance(status, dict) else {}
-    message = str(status.get("message") or text[:200] or response.reason)
-    if response.status == 429 or response.status >= 500:
-        return Unavailable(f"the API server is busy ({response.status}): {message}", _delay(response))
-    return Refused(response.status, str(status.get("reason") or ""), message)
+def _shortened(line: bytearray) -> bytes:
+    return bytes(line[:LONGEST]) + CUT
 
 
 def _delay(response: RESTResponse) -> float:

@@ -19,12 +19,12 @@ from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
+from trainyard.launcher.adapters.kubernetes.packages import Packages
 from trainyard.launcher.adapters.kubernetes.sources import SourceMaps
 from trainyard.launcher.core.cluster import labels, stopping
 from trainyard.launcher.core.cluster.seeing import see
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import Cluster, build, faults, owned
-from trainyard.launcher.core.manifests.worker import Package
+from trainyard.launcher.core.manifests import Cluster, build, draft, faults, owned
 from trainyard.launcher.core.observation import Pending, RankSeen
 from trainyard.launcher.core.plan import Interpreter
 from trainyard.launcher.ports import Report
@@ -44,8 +44,7 @@ class KubernetesBackend:
     store: LogStore
     cluster: Cluster
     clock: Clock
-    package: Package
-    """The in-job library, for namespaces that do not have it yet."""
+    packages: Packages
     sources: SourceMaps
     node: str = ""
     """A job has no node of its own here; each rank has one."""
@@ -55,8 +54,6 @@ class KubernetesBackend:
     """What is new wakes a job at once; this is for what only time brings."""
 
     _starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STARTS))
-    _packed: set[str] = field(default_factory=set)
-    """Namespaces that have the package."""
     _made: set[Key] = field(default_factory=set)
     """Attempts of which this launcher has made everything."""
     _stopping: dict[Key, float] = field(default_factory=dict)
@@ -73,15 +70,14 @@ class KubernetesBackend:
             await self._make(job)
 
     async def _make(self, job: Job) -> None:
-        key = (job.job_id, job.attempt)
-        wrong = faults(job, self.cluster)
+        key = self._key(job)
+        drafted = draft(job, self.cluster)
+        wrong = faults(job, self.cluster, drafted)
         if wrong:
             raise TrainyardError("; ".join(wrong))
-        made, namespace = build(job, self.cluster), self.cluster.namespace_of(job)
+        made, namespace = build(job, self.cluster, drafted), key.namespace
         try:
-            if namespace not in self._packed:
-                await self.api.apply(self.package.manifest(namespace))
-                self._packed.add(namespace)
+            await self.packages.ensure(namespace)
             root = await self.api.apply(made.root)
             if job.spec.archive:
                 await self.sources.apply(job.spec.archive, namespace)
@@ -96,18 +92,18 @@ class KubernetesBackend:
         self._made.add(key)
 
     def look(self, job: Job) -> Sequence[RankSeen]:
-        key = (job.job_id, job.attempt)
-        attempt = self.cache.attempt(*key)
+        key = self._key(job)
+        attempt = self.cache.attempt(key)
         if attempt is None:
             return []
         # After a restart of the launcher nobody knows whether all was made; applying it again finds out.
-        begun = key in self._made if job.head.state is State.STARTING else bool(self.cache.makers(*key))
+        begun = key in self._made if job.head.state is State.STARTING else bool(self.cache.makers(key))
         begun = begun or attempt.stopped is not None
         return see(job, replace(attempt, begun=begun), self.clock.now().timestamp())
 
     async def stop(self, job: Job, why: str) -> None:
-        key = (job.job_id, job.attempt)
-        root = self.cache.root(*key)
+        key = self._key(job)
+        root = self.cache.root(key)
         if root is None:
             return
         try:
@@ -120,7 +116,7 @@ class KubernetesBackend:
                 return  # the cache has to show it before anything is taken away
             if not self._may_take_away(key):
                 return
-            for maker in self.cache.makers(*key):
+            for maker in self.cache.makers(key):
                 if not maker.deleting and maker.uid not in self._deleted.get(job.job_id, ()):
                     kind = kinds.kind_named(maker.group_version, maker.kind)
                     await self.api.delete(kind, maker.namespace, maker.name, maker.uid)
@@ -132,7 +128,7 @@ class KubernetesBackend:
         return self.cluster.outputs(job)
 
     def heard_all(self, job: Job) -> bool:
-        return self.logs.stored(pod.uid for pod in self.cache.pods(job.job_id, job.attempt) if pod.over)
+        return self.logs.stored(pod.uid for pod in self.cache.pods(self._key(job)) if pod.over)
 
     def tail(self, job: Job, rank: int, count: int) -> Sequence[str]:
         return self.store.last_lines(job.job_id, job.attempt, rank, count)
@@ -141,12 +137,15 @@ class KubernetesBackend:
         return self.logs.reports.after(job.job_id, job.attempt, rank, after)
 
     def forget(self, job: Job) -> None:
-        self._made = {key for key in self._made if key[0] != job.job_id}
-        self._stopping = {key: since for key, since in self._stopping.items() if key[0] != job.job_id}
+        self._made = {key for key in self._made if key.job_id != job.job_id}
+        self._stopping = {key: since for key, since in self._stopping.items() if key.job_id != job.job_id}
         self._deleted.pop(job.job_id, None)
 
     def on_change(self, told: Callable[[str], None]) -> None:
         self.cache.changed = told
+
+    def _key(self, job: Job) -> Key:
+        return Key(self.cluster.namespace_of(job), job.job_id, job.attempt)
 
     async def _create(self, manifest: Document) -> None:
         """Once: others write into it from then on. Kueue, for one, says in the same field that the job may start."""
@@ -171,7 +170,7 @@ class KubernetesBackend:
     def _may_take_away(self, key: Key) -> bool:
         """With the pods go the logs that are not here yet."""
         since = self._stopping.setdefault(key, self.clock.monotonic())
-        over = [pod.uid for pod in self.cache.pods(*key) if pod.over]
+        over = [pod.uid for pod in self.cache.pods(key) if pod.over]
         return self.logs.stored(over) or self.clock.monotonic() - since > LOGS_WAIT
 
     def _refusal(self, key: Key, error: Refused) -> Exception:

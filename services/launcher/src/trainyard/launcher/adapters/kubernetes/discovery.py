@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from trainyard.common.errors import Unavailable
 from trainyard.launcher.adapters.kubernetes import kinds
-from trainyard.launcher.adapters.kubernetes.api import Api
+from trainyard.launcher.adapters.kubernetes.api import Api, Refused
 from trainyard.launcher.adapters.kubernetes.kinds import Kind
 from trainyard.launcher.core.manifests import Offers
 
@@ -12,7 +13,12 @@ _MAKERS = (kinds.JOB, kinds.JOB_SET, kinds.VOLCANO_JOB)
 
 async def groups(api: Api) -> frozenset[str]:
     """`batch/v1`, `jobset.x-k8s.io/v1alpha2` …: every version of every API group. Raises Unavailable and Refused."""
-    found = await api.call("GET", "/apis")
+    try:
+        found = await api.call("GET", "/apis")
+    except Refused as error:
+        if error.status == 404:
+            raise Unavailable("what answers under the cluster's address is no Kubernetes API server") from error
+        raise
     return frozenset(
         version["groupVersion"] for group in found.get("groups", ()) for version in group.get("versions", ())
     )

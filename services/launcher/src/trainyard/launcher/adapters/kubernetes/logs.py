@@ -60,9 +60,9 @@ class _Followed:
 
 
 class PodLogs:
-    def __init__(self, api: Api, root: Path, owns: Callable[[str], bool], opening: Throttle, files: int) -> None:
-        """`owns`: whether a job is this launcher's; `opening`: how fast logs are opened that are to be followed; `files`:
-        how many this process may have open."""
+    def __init__(self, api: Api, root: Path, owns: Callable[[Pod], bool], opening: Throttle, files: int) -> None:
+        """`owns`: whether a pod is of a job of this launcher's; `opening`: how fast logs are opened that are to be followed;
+        `files`: how many this process may have open."""
         self._api = api
         self._root = root
         self._owns = owns
@@ -75,6 +75,8 @@ class PodLogs:
         self._stored: set[str] = set()
         """Pods that are there still and all of whose lines are here."""
         self.reports = PodReports()
+        self.faults = 0
+        """Errors that nobody expected."""
 
     def hear(self, pod: Pod, gone: bool) -> None:
         """A pod that runs or has run is followed from now on. `gone`: what was not read by now never will be."""
@@ -82,7 +84,7 @@ class PodLogs:
         if gone:
             self._stored.discard(pod.uid)
             self.reports.forget(pod)
-        elif followed is None and (pod.running or pod.over) and pod.uid not in self._stored and self._owns(pod.job_id):
+        elif followed is None and (pod.running or pod.over) and pod.uid not in self._stored and self._owns(pod):
             followed = self._followed[pod.uid] = _Followed(pod)
             followed.task = asyncio.create_task(self._follow(followed), name=f"log of {pod.name}")
         if followed is not None:
@@ -92,7 +94,7 @@ class PodLogs:
 
     def reshare(self, pods: Iterable[Pod]) -> None:
         """The launchers have shared the jobs anew: of all pods those that are ours now. Another one's are left to it."""
-        for uid in [uid for uid, one in self._followed.items() if not self._owns(one.pod.job_id)]:
+        for uid in [uid for uid, one in self._followed.items() if not self._owns(one.pod)]:
             task = self._followed.pop(uid).task
             if task is not None:
                 task.cancel()
@@ -114,14 +116,8 @@ class PodLogs:
         while True:
             ended = followed.over.is_set()  # asked before the log is read to its end, not after
             before = followed.count
-            try:
-                await (self._rest(followed) if ended else self._live(followed))
-                if ended:
-                    break
-            except (Refused, Unavailable, OSError) as error:
-                log.info("a log is taken up again", pod=followed.pod.name, fault=str(error))
-                if _is_all(error, followed, again=ended and tries > 0):
-                    break
+            if await self._all(followed, ended=ended, again=ended and tries > 0):
+                break
             tries = 0 if followed.count > before else tries + 1
             delay = BACKOFF[min(tries, len(BACKOFF) - 1)]
             if ended:
@@ -133,9 +129,24 @@ class PodLogs:
             if not followed.gone:
                 self._stored.add(followed.pod.uid)
 
+    async def _all(self, followed: _Followed, *, ended: bool, again: bool) -> bool:
+        """Reads what there is; whether there is no more. `ended`: the container has; `again`: it was asked for after that."""
+        try:
+            await (self._rest(followed) if ended else self._live(followed))
+        except (Refused, Unavailable, OSError) as error:
+            log.info("a log is taken up again", pod=followed.pod.name, fault=str(error))
+            return _is_all(error, followed, again=again)
+        except Exception as error:  # one pod's trouble is not the launcher's, nor the end of its log
+            self.faults += 1
+            log.error("a log cannot be read; trying again", pod=followed.pod.name, faults=self.faults, exc_info=error)
+            return followed.gone
+        return ended
+
     async def _live(self, followed: _Followed) -> None:
         """For as long as it speaks, and there is room."""
-        await self._opening.turn()
+        seconds = self._opening.place()
+        if seconds > 0 and await within(followed.over, seconds):
+            return  # what has ended is read at once
         async with self._turns.turn(unless=followed.over) as room:
             if room:
                 await self._read(followed, follow=True)
@@ -155,7 +166,7 @@ class PodLogs:
         path = kinds.POD.path(pod.namespace, pod.name, "log")
         with ExitStack() as files:
             writers: dict[int, LogWriter] = {}
-            async with self._api.stream(path, query, SILENCE) as lines:
+            async with self._api.stream(path, query, SILENCE, cut=True) as lines:
                 cursor.begin()
                 async for line in lines:
                     mark = cut(line)

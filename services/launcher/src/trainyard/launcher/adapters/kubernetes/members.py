@@ -1,8 +1,8 @@
 """The launchers of a cluster: each holds a Lease of its own and looks at those of the others.
 
 There is no single leader. A job belongs to one living member (`core/cluster/sharing`); should two tend it for a moment, they
-do the same, and the log takes only one of two events. Whether a member lives is judged by our own clock: by how long its
-Lease has not changed, never by the time that it wrote (clocks differ).
+do the same, and the log takes only one of two events. Whether a member lives is judged by how long its Lease has not changed
+by our own clock (`core/cluster/leases`), never by the time that it wrote: clocks differ.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
 from trainyard.launcher.core.cluster import labels, sharing
+from trainyard.launcher.core.cluster.leases import Leases
 
 log = structlog.get_logger()
 
@@ -37,21 +38,19 @@ class Members:
         self._api = api
         self._clock = clock
         self._namespace = namespace
-        self._seen: dict[str, tuple[str, float, str]] = {}
-        """Member → version of its Lease, when we saw it change (monotonic seconds), its UID."""
-        self._living: frozenset[str] = frozenset({name})
+        self._held = Leases(name, lasts=DEAD_AFTER, gap=2 * RENEW)
         self._told: list[Callable[[], None]] = []
         selector = f"{labels.SELECTOR},{COMPONENT}={LAUNCHER}"
         scope = Scope(namespace, selector)
         self._leases = Informer[Document](api, kinds.LEASE, scope, clock, lambda lease: lease, self._on_lease)
 
     def owns(self, job_id: str) -> bool:
-        return sharing.owner(job_id, self._living) == self.name
+        return sharing.owner(job_id, self._held.living) == self.name
 
     @property
     def first(self) -> bool:
         """Whether this one does what is done once."""
-        return sharing.first(self._living) == self.name
+        return sharing.first(self._held.living) == self.name
 
     def on_change(self, told: Callable[[], None]) -> None:
         self._told.append(told)
@@ -63,10 +62,10 @@ class Members:
 
     async def leave(self) -> None:
         """The others take over at once."""
-        seen = self._seen.get(self.name)
-        if seen is not None:
+        held = self._held.held(self.name)
+        if held is not None:
             try:
-                await self._api.delete(kinds.LEASE, self._namespace, self._lease(self.name), seen[2])
+                await self._api.delete(kinds.LEASE, self._namespace, self._lease(self.name), held.uid)
             except (Unavailable, Refused) as error:
                 log.info("the others will notice by themselves that this launcher is gone", fault=str(error))
 
@@ -83,23 +82,15 @@ class Members:
             await asyncio.sleep(RENEW)
 
     def _look(self) -> None:
-        """Who lives, by what has changed lately."""
-        now = self._clock.monotonic()
-        if self._leases.blind_for:  # the others do not die because we do not see them
-            return
-        alive = {member for member, (_, at, _) in self._seen.items() if now - at < DEAD_AFTER}
-        living = frozenset(alive | {self.name})
-        if living != self._living:
-            log.info("launchers", living=sorted(living))
-            self._living = living
+        if self._held.look(self._clock.monotonic()):
+            log.info("launchers", living=sorted(self._held.living))
             for told in self._told:
                 told()
 
     async def _clear_away(self) -> None:
-        now = self._clock.monotonic()
-        for member, (_, at, uid) in list(self._seen.items()):
-            if now - at > FORGOTTEN_AFTER:
-                await self._api.delete(kinds.LEASE, self._namespace, self._lease(member), uid)
+        for member, held in self._held.forgotten(self._clock.monotonic(), FORGOTTEN_AFTER):
+            # In the version that was seen: one that comes to life at this moment keeps its Lease.
+            await self._api.delete(kinds.LEASE, self._namespace, self._lease(member), held.uid, held.version)
 
     def _on_lease(self, before: Document | None, after: Document | None) -> None:
         lease = after or before or {}
@@ -107,10 +98,10 @@ class Members:
         if not member:
             return
         if after is None:
-            self._seen.pop(member, None)
+            self._held.gone(member)
         else:
             metadata = after["metadata"]
-            self._seen[member] = (metadata["resourceVersion"], self._clock.monotonic(), metadata["uid"])
+            self._held.saw(member, metadata["resourceVersion"], metadata["uid"], self._clock.monotonic())
         self._look()
 
     def _document(self) -> Document:

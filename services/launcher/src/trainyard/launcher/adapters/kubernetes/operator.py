@@ -16,6 +16,7 @@ from trainyard.common.clock import Clock, rfc3339
 from trainyard.common.contract.commands import CancelJob, ResizeJob, SubmitJob
 from trainyard.common.errors import InvalidInput, StaleSequence, Unavailable
 from trainyard.common.lifecycle.transitions import fold
+from trainyard.common.waiting import within
 from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Document, Refused
 from trainyard.launcher.adapters.kubernetes.watching import Informer, Scope
@@ -29,6 +30,7 @@ log = structlog.get_logger()
 RESYNC = 10.0  # seconds after which every resource whose job has not ended is looked at in any case: its progress
 QUIET = 1.0  # seconds between two looks at a job that is being cancelled
 _BY_RESOURCE = "its TrainingJob asks for another number of replicas"
+AT_ONCE = 16  # resources
 AGAIN = (1.0, 2.0, 5.0, 15.0)  # seconds after a fault
 
 Key = tuple[str, str]
@@ -52,6 +54,8 @@ class Operator:
         self._due: dict[Key, float] = {}
         """Resource → when to look at it (monotonic seconds)."""
         self._faults: dict[Key, int] = {}
+        self._busy: set[Key] = set()
+        """Those that are being looked at."""
         self._woken = asyncio.Event()
 
     async def run(self) -> None:
@@ -89,19 +93,27 @@ class Operator:
                     self._ask((found.namespace, found.name))
 
     async def _work(self) -> None:
-        while True:
-            now = self._clock.monotonic()
-            for key in [key for key, due in self._due.items() if due <= now]:
-                del self._due[key]
-                await self._look(key)
-            self._woken.clear()
-            soonest = min(self._due.values(), default=None)
-            wait = RESYNC if soonest is None else max(0.0, soonest - self._clock.monotonic())
-            try:
-                async with asyncio.timeout(wait):
-                    await self._woken.wait()
-            except TimeoutError:
-                continue
+        """Several resources at once, so that a slow one delays no other; each of them by one at a time."""
+        slots = asyncio.Semaphore(AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                now = self._clock.monotonic()
+                for key in [key for key, due in self._due.items() if due <= now and key not in self._busy]:
+                    await slots.acquire()
+                    del self._due[key]
+                    self._busy.add(key)
+                    group.create_task(self._turn(key, slots))
+                self._woken.clear()
+                soonest = min((due for key, due in self._due.items() if key not in self._busy), default=None)
+                await within(self._woken, RESYNC if soonest is None else max(0.0, soonest - self._clock.monotonic()))
+
+    async def _turn(self, key: Key, slots: asyncio.Semaphore) -> None:
+        try:
+            await self._look(key)
+        finally:
+            self._busy.discard(key)
+            slots.release()
+            self._woken.set()
 
     async def _look(self, key: Key) -> None:
         found = next((found for one in self._resources.values() if (found := one.get(*key)) is not None), None)

@@ -15,7 +15,7 @@ from trainyard.common.clock import Clock
 from trainyard.common.errors import Unavailable
 from trainyard.launcher.adapters.kubernetes import kinds
 from trainyard.launcher.adapters.kubernetes.api import MERGE, Api, Refused
-from trainyard.launcher.adapters.kubernetes.cache import ClusterCache
+from trainyard.launcher.adapters.kubernetes.cache import ClusterCache, Key
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.cluster.makers import Root
@@ -63,7 +63,7 @@ class Sweeper:
         now = self._clock.now().timestamp()
         try:
             if root.ended_at is None:
-                pods = [pod.uid for pod in self._cache.pods(root.job_id, root.attempt)]
+                pods = [pod.uid for pod in self._cache.pods(Key(root.namespace, root.job_id, root.attempt))]
                 if self._logs.stored(pods) or self._clock.monotonic() - since > LOGS_WAIT:
                     path = kinds.CONFIG_MAP.path(root.namespace, root.name)
                     note = {labels.ENDED: f"{now:.0f}"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +30,8 @@ RELIST = 600.0  # seconds
 BACKOFF = (0.2, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds before try 1, 2, …
 
 T = TypeVar("T")
+Key = tuple[str, str]
+"""Namespace and name."""
 Told = Callable[[T | None, T | None], None]
 """Before and after; None where it was not, or is no more."""
 
@@ -86,6 +88,8 @@ class Informer(Generic[T]):
         self.fault: str | None = None
         """Why what is known may be old; None: it is being watched."""
         self._blind_since: float | None = None
+        self._unreadable: dict[Key, str] = {}
+        """Object → the version that has been told of."""
 
     @property
     def blind_for(self) -> float:
@@ -137,7 +141,7 @@ class Informer(Generic[T]):
         version: str | None = None
         try:
             async for page in self._api.pages(self._path, self._query):
-                for item in page["items"]:
+                for item in page.get("items") or ():
                     self._put(found, item)
                 version = str(page["metadata"]["resourceVersion"])
         except Refused as error:
@@ -147,18 +151,18 @@ class Informer(Generic[T]):
         before, self._objects = self._objects, found
         self.listed_at = self._clock.monotonic()
         for key in before.keys() - found.keys():
-            self._told(before[key], None)
+            self._tell(key, before[key], None)
         for key, item in found.items():
             if before.get(key) != item:
-                self._told(before.get(key), item)
+                self._tell(key, before.get(key), item)
         return version or ""
 
-    def _put(self, found: dict[tuple[str, str], T], item: Document) -> None:
-        seen = self._read(item)
-        if seen is not None and self._keep:
-            found[_key(item)] = seen
-        elif seen is not None:
-            self._told(None, seen)
+    def _put(self, found: dict[Key, T], item: Any) -> None:
+        for key, made in self._readable(item):
+            if made is not None and self._keep:
+                found[key] = made
+            elif made is not None:
+                self._tell(key, None, made)
 
     async def _watch(self) -> None:
         seconds = random.randint(*WATCH)  # noqa: S311 - spreads reconnects, keeps nothing secret
@@ -193,21 +197,36 @@ class Informer(Generic[T]):
         version = str(item["metadata"]["resourceVersion"])
         if kind == "BOOKMARK":
             return version
-        key = _key(item)
-        before = self._objects.get(key)
-        if kind == "DELETED":
-            self._objects.pop(key, None)
-            self._told(before or self._read(item), None)
-            return version
-        after = self._read(item)
-        if after is not None and self._keep:
-            self._objects[key] = after
-        elif before is not None:  # it is worth nothing any more
-            del self._objects[key]
-        if before is not None or after is not None:
-            self._told(before, after)
+        for key, made in self._readable(item):
+            before = self._objects.pop(key, None)
+            after = made if kind != "DELETED" else None
+            if after is not None and self._keep:
+                self._objects[key] = after
+            if before is not None or made is not None:
+                self._tell(key, before if after is not None else before or made, after)
         return version
 
+    def _readable(self, item: Any) -> Iterator[tuple[Key, T | None]]:
+        """The object, None where it is worth nothing; where it cannot be read, what was known of it or nothing at all. One bad
+        object, of which there may be any in a cluster, must not end the launcher. It is told of once a version."""
+        try:
+            yield _key(item), self._read(item)
+        except Exception as error:
+            metadata = item["metadata"] if isinstance(item, dict) and isinstance(item.get("metadata"), dict) else {}
+            key = str(metadata.get("namespace", "")), str(metadata.get("name"))
+            version = str(metadata.get("resourceVersion"))
+            if self._unreadable.get(key) != version:
+                self._unreadable[key] = version
+                log.error("an object cannot be read", kind=self._kind.name, object=key, exc_info=error)
+            if key in self._objects:
+                yield key, self._objects[key]
 
-def _key(item: Any) -> tuple[str, str]:
+    def _tell(self, key: Key, before: T | None, after: T | None) -> None:
+        try:
+            self._told(before, after)
+        except Exception as error:
+            log.error("a change cannot be taken in", kind=self._kind.name, object=key, exc_info=error)
+
+
+def _key(item: Any) -> Key:
     return item["metadata"].get("namespace", ""), item["metadata"]["name"]

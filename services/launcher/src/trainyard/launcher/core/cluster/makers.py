@@ -50,6 +50,8 @@ class Maker:
     waits: Pending | None
     """Why it makes none yet."""
     deleting: bool
+    owners: frozenset[str]
+    """UIDs."""
 
 
 def read_root(document: dict[str, Any]) -> Root:
@@ -83,6 +85,7 @@ def read_maker(group_version: str, kind: str, document: dict[str, Any]) -> Maker
         failed=_is(conditions, "Failed") or _is(conditions, "FailureTarget") or _phase(status) in {"Failed", "Aborted"},
         waits=_waits(document, conditions),
         deleting="deletionTimestamp" in metadata,
+        owners=frozenset(str(owner.get("uid")) for owner in metadata.get("ownerReferences") or ()),
     )
 
 

@@ -12,7 +12,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from trainyard.common.lifecycle.states import EndReason
 from trainyard.launcher.core.cluster import labels
@@ -71,6 +71,11 @@ class RankEnd:
     cpu_seconds: float | None = None
 
 
+class Owner(NamedTuple):
+    kind: str
+    uid: str
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
     name: str
@@ -98,6 +103,8 @@ class Pod:
     """Rank → its own end, where the runner could write it."""
     ranks: range = range(1)
     """The ranks of its processes."""
+    owner: Owner | None = None
+    """Its controller; None: somebody has made it by hand."""
 
     def rank_of(self, line: bytes) -> tuple[int, bytes]:
         """Whose line it is, and the line without that mark: the runner of several processes writes `[3] text`."""
@@ -144,7 +151,13 @@ def read(document: dict[str, Any]) -> Pod:
         pending=None if over or "running" in main else _pending(document, status, conditions, main),
         ends=_ends((ended or {}).get("message")),
         ranks=_ranks(notes.get(labels.RANKS), index),
+        owner=_owner(metadata),
     )
+
+
+def _owner(metadata: dict[str, Any]) -> Owner | None:
+    owners = metadata.get("ownerReferences") or ()
+    return next((Owner(one.get("kind", ""), one.get("uid", "")) for one in owners if one.get("controller")), None)
 
 
 def _disruption(conditions: dict[str, Any]) -> tuple[EndReason | None, str]:

@@ -28,7 +28,6 @@ class Claim:
     name: str
     shared: bool
     """Pods of several nodes may write into it."""
-    bound: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,7 @@ def running(document: Mapping[str, Any]) -> Running:
 
 def claim(document: Mapping[str, Any]) -> Claim:
     modes = (document.get("spec") or {}).get("accessModes") or ()
-    bound = (document.get("status") or {}).get("phase") == "Bound"
-    return Claim(document["metadata"]["name"], "ReadWriteMany" in modes, bound)
+    return Claim(document["metadata"]["name"], "ReadWriteMany" in modes)
 
 
 def is_default(document: Mapping[str, Any]) -> bool:

@@ -11,15 +11,16 @@ from typing import Any
 
 from trainyard.launcher.core.cluster import labels
 from trainyard.launcher.core.job import Job
-from trainyard.launcher.core.manifests import makers, planned, pods, sources
+from trainyard.launcher.core.manifests import makers, pods, sources
 from trainyard.launcher.core.manifests.cluster import Cluster, Offers, block
 from trainyard.launcher.core.manifests.faults import faults
 from trainyard.launcher.core.manifests.names import Names
+from trainyard.launcher.core.manifests.planned import Draft, draft
 from trainyard.launcher.core.plan import AttemptPlan
 
 Document = dict[str, Any]
 
-__all__ = ["Cluster", "Manifests", "Offers", "build", "faults", "owned"]
+__all__ = ["Cluster", "Manifests", "Offers", "build", "draft", "faults", "owned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,11 @@ class Manifests:
     """In the order in which they are applied."""
 
 
-def build(job: Job, cluster: Cluster) -> Manifests:
+def build(job: Job, cluster: Cluster, drafted: Draft | None = None) -> Manifests:
+    """`drafted`: of this job for this cluster; absent: it is made."""
     names = Names.of(job, cluster)
-    draft = planned.draft(job, cluster)
-    plan = draft.plan
+    drafted = drafted or draft(job, cluster)
+    plan = drafted.plan
     root = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -45,7 +47,7 @@ def build(job: Job, cluster: Cluster) -> Manifests:
                 **({labels.SOURCE: sources.name(job.spec.archive)} if job.spec.archive else {}),
             },
         },
-        "binaryData": {"plan.json.gz": draft.packed},
+        "binaryData": {"plan.json.gz": drafted.packed},
     }
     return Manifests(root, (_service(job, cluster, names, plan), *makers.makers(job, cluster, names, plan)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trainyard.common.contract.kubernetes import Container, Kubernetes
+from trainyard.launcher.core.manifests import volumes
 from trainyard.launcher.core.manifests.resources import cpu
 
 Document = dict[str, Any]
@@ -66,8 +67,5 @@ def _container(wanted: Container, wants: Kubernetes) -> Document:
         "env": [{"name": name, "value": value} for name, value in sorted(wanted.env.items())],
         "resources": {"requests": {"cpu": cpu(wanted.cpu), "memory": str(wanted.memory)}},
         "securityContext": container_security(wants),
-        "volumeMounts": [
-            {"name": f"volume-{number}", "mountPath": volume.mount, **({"readOnly": True} if volume.read_only else {})}
-            for number, volume in enumerate(wants.volumes)
-        ],
+        "volumeMounts": volumes.wished(wants),
     }

@@ -11,6 +11,7 @@ from trainyard.launcher.core.frameworks.shape import Unit
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.manifests import planned
 from trainyard.launcher.core.manifests.cluster import Cluster, block
+from trainyard.launcher.core.manifests.planned import Draft, draft
 from trainyard.launcher.core.manifests.shapes import by_kueue
 from trainyard.launcher.core.plan import places
 
@@ -25,9 +26,10 @@ MAX_PLAN = 1_000_000
 Check = Callable[[Job, Cluster], Iterator[str]]
 
 
-def faults(job: Job, cluster: Cluster) -> list[str]:
-    """Empty: it can be built and applied."""
-    return [sentence for check in CHECKS for sentence in check(job, cluster)]
+def faults(job: Job, cluster: Cluster, drafted: Draft | None = None) -> list[str]:
+    """Empty: it can be built and applied. `drafted`: of this job for this cluster; absent: it is made."""
+    found = [sentence for check in CHECKS for sentence in check(job, cluster)]
+    return [*found, *_sizes(drafted or draft(job, cluster))]
 
 
 def _image(job: Job, cluster: Cluster) -> Iterator[str]:
@@ -101,9 +103,8 @@ def _ports(job: Job, cluster: Cluster) -> Iterator[str]:
         )
 
 
-def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
-    draft = planned.draft(job, cluster)
-    made = draft.plan
+def _sizes(drafted: Draft) -> Iterator[str]:
+    made = drafted.plan
     long = sorted(
         {n for rank in made.ranks for n, v in rank.env.items() if len(f"{n}={v}".encode()) > MAX_VARIABLE - 1}
     )
@@ -116,9 +117,9 @@ def _sizes(job: Job, cluster: Cluster) -> Iterator[str]:
                 f"the variables of role {role} take {size} bytes, and a pod's may take {MAX_ENVIRONMENT}: put them into a "
                 "ConfigMap and name it in `kubernetes.volumes`"
             )
-    size = len(base64.b64decode(draft.packed))
+    size = len(base64.b64decode(drafted.packed))
     if size > MAX_PLAN:
         yield f"the plan of {len(made.ranks)} ranks takes {size} bytes, and a ConfigMap holds {MAX_PLAN}"
 
 
-CHECKS: tuple[Check, ...] = (_image, _namespace, _gang, _all_or_nothing, _one_for_all, _ports, _sizes)
+CHECKS: tuple[Check, ...] = (_image, _namespace, _gang, _all_or_nothing, _one_for_all, _ports)

@@ -43,24 +43,16 @@ FOLDER = f"{RUN}/source"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    job: Job
-    cluster: Cluster
     plan: AttemptPlan
     packed: str
     """As the ConfigMap has it."""
 
 
-_last: list[Draft] = []
-
-
 def draft(job: Job, cluster: Cluster) -> Draft:
-    """The plan and its packed form, which take a tenth of a second for a thousand ranks. Whoever asks what is wrong with a
-    job builds it next, so the last draft is kept; job and cluster are values that never change."""
-    if _last and _last[0].job is job and _last[0].cluster is cluster:
-        return _last[0]
+    """The plan and its packed form, which take a tenth of a second for a thousand ranks: whoever asks what is wrong with a
+    job and builds it next makes one draft for both."""
     plan = attempt(job, cluster, Names.of(job, cluster))
-    _last[:] = [Draft(job, cluster, plan, packed(plan, source=job.spec.archive is not None))]
-    return _last[0]
+    return Draft(plan, packed(plan, source=job.spec.archive is not None))
 
 
 def attempt(job: Job, cluster: Cluster, names: Names) -> AttemptPlan:

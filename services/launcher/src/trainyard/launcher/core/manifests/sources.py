@@ -56,5 +56,5 @@ def read(document: dict[str, Any]) -> Held:
         metadata["namespace"],
         metadata["uid"],
         metadata["resourceVersion"],
-        float(used) if used.isdigit() else 0.0,
+        float(used) if used.isascii() and used.isdigit() else 0.0,
     )

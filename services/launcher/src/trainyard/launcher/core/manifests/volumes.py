@@ -40,15 +40,20 @@ def mounts(wants: Kubernetes, *, source: bool = False) -> list[Document]:
         {"name": "trainyard-run", "mountPath": planned.RUN},
         {"name": "trainyard-volume", "mountPath": planned.VOLUME},
         {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108 - where every library looks for shared memory
-        *(
-            {
-                "name": f"volume-{number}",
-                "mountPath": volume.mount,
-                **({"subPath": volume.sub_path} if volume.sub_path else {}),
-                **({"readOnly": True} if volume.read_only else {}),
-            }
-            for number, volume in enumerate(wants.volumes)
-        ),
+        *wished(wants),
+    ]
+
+
+def wished(wants: Kubernetes) -> list[Document]:
+    """Of every container: the volumes that the job names."""
+    return [
+        {
+            "name": f"volume-{number}",
+            "mountPath": volume.mount,
+            **({"subPath": volume.sub_path} if volume.sub_path else {}),
+            **({"readOnly": True} if volume.read_only else {}),
+        }
+        for number, volume in enumerate(wants.volumes)
     ]
 
 
