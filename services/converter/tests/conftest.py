@@ -127,6 +127,7 @@ def torch_request() -> Callable[..., ExportRequest]:
             model=f"models:{model}",
             weights=folder / f"{model}.pt",
             trust=False,
+            signature=None,
             inputs=tuple(item.model_dump(mode="json") for item in inputs),
             output_names=(),
             rung=Rung("dynamo", 18),

@@ -35,6 +35,7 @@ class ExportRequest:
     weights: Path
     """The file or folder that holds the model, or its weights alone."""
     trust: bool
+    signature: str | None
     inputs: tuple[dict[str, Any], ...]
     """name, dtype, shape; as TensorSpec dumps them."""
     output_names: tuple[str, ...]

@@ -55,6 +55,7 @@ def export_request(record: Record, rung: Rung | None, folder: str) -> ExportRequ
         model=spec.model,
         weights=opened.path,
         trust=spec.trust,
+        signature=spec.signature,
         inputs=tuple(item.model_dump(mode="json") for item in record.inputs),
         output_names=tuple(item.name for item in spec.outputs),
         rung=rung,

@@ -14,6 +14,7 @@ Dtype = Literal[
 Target = Literal["onnx", "triton"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
+    "keras", "keras-h5", "saved-model", "frozen-graph",
     "sklearn", "xgboost", "lightgbm", "catboost",
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""
@@ -48,6 +49,8 @@ class ConvertSpec(Spec):
     """The file or folder that holds the model, or its trained parameters."""
     format: Format | None = None
     """Absent: told from the file."""
+    signature: Annotated[Text, Field(max_length=200)] | None = None
+    """Of a SavedModel; absent: `serving_default`, or the only one."""
     trust: bool = False
     """Formats that can carry code (pickles) may be read; they are read in a sandbox all the same."""
     inputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64)] = ()

@@ -13,6 +13,8 @@ from trainyard.converter.core import formats
 def format_of(path: Path) -> Format:
     """Raises InvalidInput where there is nothing, or nothing that is known."""
     try:
+        if path.is_dir():
+            return formats.told_folder(path.name, {child.name for child in path.iterdir()})
         with path.open("rb") as stream:
             head = stream.read(formats.HEAD)
     except FileNotFoundError:

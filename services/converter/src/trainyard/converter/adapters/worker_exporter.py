@@ -72,6 +72,7 @@ def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
         "worker": request.source.worker,
         "format": request.format,
         "trust": request.trust,
+        "signature": request.signature,
         "workdir": str(request.workdir),
         "paths": [str(folder / "lib")],  # a model beside a training script may import what jobs import
         "model": request.model,

@@ -56,6 +56,8 @@ TORCHSCRIPT = Exporter("torchscript", "torchscript exporter", last=20, tries=(17
 COPY = Exporter("copy", "taken as it is")
 SKL2ONNX = Exporter("skl2onnx", "skl2onnx", first=11, last=23, tries=(NEWEST, 17))
 ONNXMLTOOLS = Exporter("onnxmltools", "onnxmltools", first=11, last=15, tries=(NEWEST,))
+TF2ONNX = Exporter("tf2onnx", "tf2onnx", first=13, last=18, tries=(NEWEST, 15))
+"""Source of the last: tf2onnx.constants.OPSET_TO_IR_VERSION."""
 CATBOOST = Exporter("catboost", "CatBoost's own exporter", tries=(NEWEST,))
 
 SOURCES: dict[Format, Source] = {
@@ -64,11 +66,24 @@ SOURCES: dict[Format, Source] = {
     "torchscript": Source("pytorch", "torch_model", (TORCHSCRIPT,)),
     "torch-export": Source("pytorch", "torch_model", (DYNAMO,), code=True),
     "onnx": Source("onnx", "onnx_model", (COPY,), OWN, inputs=True),
+    "keras": Source("keras", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
+    "keras-h5": Source("keras", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
+    "saved-model": Source("tensorflow", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
+    "frozen-graph": Source("tensorflow", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
     "sklearn": Source("sklearn", "classical", (SKL2ONNX,), "classical", code=True, inputs=True),
     "xgboost": Source("xgboost", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
     "lightgbm": Source("lightgbm", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
     "catboost": Source("catboost", "classical", (CATBOOST,), "classical", inputs=True),
 }
+
+
+def told_folder(name: str, members: Collection[str]) -> Format:
+    """The format of a folder, by the names in it. Raises InvalidInput."""
+    if "saved_model.pb" in members:
+        return "saved-model"
+    raise InvalidInput.one(
+        f"the folder {name} is in no format that is known here", "convert.weights", "a SavedModel is"
+    )
 
 
 def told(name: str, head: bytes, members: Collection[str] = ()) -> Format:
@@ -91,6 +106,10 @@ _BY_NAME: dict[str, Format] = {
     "pt2": "torch-export",
     "safetensors": "safetensors",
     "onnx": "onnx",
+    "keras": "keras",
+    "h5": "keras-h5",
+    "hdf5": "keras-h5",
+    "pb": "frozen-graph",
     "joblib": "sklearn",
     "pkl": "sklearn",
     "ubj": "xgboost",
@@ -104,6 +123,8 @@ def _by_content(head: bytes, members: Collection[str], ending: str) -> Format | 
     signs: tuple[tuple[Format, bool], ...] = (
         ("torchscript", "constants.pkl" in inner and any(member.startswith("code/") for member in inner)),
         ("torch-export", "serialized_exported_program.json" in members or "models/model.json" in inner),
+        ("keras", "model.weights.h5" in members),
+        ("keras-h5", head.startswith(b"\x89HDF\r\n")),
         ("torch-state-dict", "data.pkl" in inner),
         ("catboost", head.startswith(b"CBM1")),
         ("lightgbm", head.startswith(b"tree\n")),

@@ -10,6 +10,7 @@ import tempfile
 import numpy
 
 from trainyard.converter.workers.frame import Fault, first_line, sentence
+from trainyard.converter.workers.graphs import rename, tensors_only
 
 
 def load(request):
@@ -38,7 +39,7 @@ class Model:
         except Exception as error:
             raise Fault("export", sentence(error))
         tensors_only(model)
-        rename(model, self.request["inputs"][0]["name"], list(next(iter(references.values()))))
+        rename(model, [self.request["inputs"][0]["name"]], list(next(iter(references.values()))))
         with open(path, "wb") as file:
             file.write(model.SerializeToString())
 
@@ -184,31 +185,3 @@ def classes(found, objective):
 
 def column(values):
     return values.reshape(len(values), -1)
-
-
-def tensors_only(model):
-    """Without the lists of maps that some exporters end classifiers with, in place: what goes into them is a tensor."""
-    graph = model.graph
-    for node in [node for node in graph.node if node.op_type == "ZipMap"]:
-        for output in graph.output:
-            if output.name == node.output[0]:
-                output.name = node.input[0]
-                output.type.Clear()
-                output.type.tensor_type.elem_type = 1  # FLOAT
-                for dim in (None, len(node.attribute[0].ints) or len(node.attribute[0].strings)):
-                    output.type.tensor_type.shape.dim.add(**({"dim_value": dim} if dim else {"dim_param": "N"}))
-        graph.node.remove(node)
-
-
-def rename(model, input_name, output_names):
-    """Inputs and outputs by the names of the contract, in place."""
-    graph = model.graph
-    new = dict(zip([value.name for value in graph.output], output_names))
-    new[graph.input[0].name] = input_name
-    taken = {name for node in graph.node for name in (*node.input, *node.output)} - set(new)
-    new = {old: name for old, name in new.items() if name not in taken}
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        value.name = new.get(value.name, value.name)
-    for node in graph.node:
-        node.input[:] = [new.get(name, name) for name in node.input]
-        node.output[:] = [new.get(name, name) for name in node.output]
