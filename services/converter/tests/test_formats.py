@@ -65,7 +65,7 @@ def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
         format_of(tmp_path / "model.xyz")
     with pytest.raises(InvalidInput, match="there is no model at"):
         format_of(tmp_path / "none.pt")
-    with pytest.raises(InvalidInput, match="the folder .* is in no format that is known here"):
+    with pytest.raises(InvalidInput, match=r"the folder .* is in no format that is known here"):
         format_of(tmp_path)
 
 

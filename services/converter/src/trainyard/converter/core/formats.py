@@ -58,6 +58,8 @@ SKL2ONNX = Exporter("skl2onnx", "skl2onnx", first=11, last=23, tries=(NEWEST, 17
 ONNXMLTOOLS = Exporter("onnxmltools", "onnxmltools", first=11, last=15, tries=(NEWEST,))
 TF2ONNX = Exporter("tf2onnx", "tf2onnx", first=13, last=18, tries=(NEWEST, 15))
 """Source of the last: tf2onnx.constants.OPSET_TO_IR_VERSION."""
+JAX2ONNX = Exporter("jax2onnx", "jax2onnx", first=17, tries=(NEWEST, 21))
+PADDLE2ONNX = Exporter("paddle2onnx", "paddle2onnx", first=7, last=19, tries=(NEWEST, 17, 13))
 CATBOOST = Exporter("catboost", "CatBoost's own exporter", tries=(NEWEST,))
 
 SOURCES: dict[Format, Source] = {
@@ -70,6 +72,8 @@ SOURCES: dict[Format, Source] = {
     "keras-h5": Source("keras", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
     "saved-model": Source("tensorflow", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
     "frozen-graph": Source("tensorflow", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
+    "jax": Source("jax", "jax_model", (JAX2ONNX,), "jax", factory=True),
+    "paddle": Source("paddle", "paddle_model", (PADDLE2ONNX,), "paddle", inputs=True),
     "sklearn": Source("sklearn", "classical", (SKL2ONNX,), "classical", code=True, inputs=True),
     "xgboost": Source("xgboost", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
     "lightgbm": Source("lightgbm", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
@@ -110,6 +114,9 @@ _BY_NAME: dict[str, Format] = {
     "h5": "keras-h5",
     "hdf5": "keras-h5",
     "pb": "frozen-graph",
+    "npz": "jax",
+    "msgpack": "jax",
+    "pdmodel": "paddle",
     "joblib": "sklearn",
     "pkl": "sklearn",
     "ubj": "xgboost",
@@ -128,6 +135,7 @@ def _by_content(head: bytes, members: Collection[str], ending: str) -> Format | 
         ("torch-state-dict", "data.pkl" in inner),
         ("catboost", head.startswith(b"CBM1")),
         ("lightgbm", head.startswith(b"tree\n")),
+        ("paddle", head.startswith(b"{") and b'"base_code"' in head),
         ("xgboost", head.startswith(b"{") and b'"learner"' in head),
         ("safetensors", is_safetensors and ending in {"safetensors", "bin"}),
     )
