@@ -20,3 +20,4 @@ lock requirements/dev.lock pyproject.toml --group build --group dev --constraint
 # An image's lock holds everything but the framework, whose CPU build has another hash in every place that offers it.
 # `overrides.txt` keeps such a framework out of the lock where another package asks for it.
 .venv/bin/yard images lock
+TRAINYARD_CATALOGUE=deploy/converters .venv/bin/yard images lock

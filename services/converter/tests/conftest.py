@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,17 @@ from onnx import TensorProto, helper
 
 from trainyard.common import ids
 from trainyard.common.clock import SystemClock
-from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
+from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec, TensorSpec
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
-from trainyard.converter.conversion import Tools
-from trainyard.converter.core import triton
+from trainyard.converter.core import cases, formats, triton
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.core.triton import Tensor
-from trainyard.converter.ports import Exported, ExportFault, ExportRequest, ModelFault
+from trainyard.converter.ports import Exported, ExportFault, ExportRequest, Inspected, ModelFault
+from trainyard.converter.preparation import Tools
 from trainyard.converter.serving.models import Repository
 
 
@@ -73,7 +74,12 @@ class AffineExporter:
         self.acts: list[str] = ["right"]
         self.rungs: list[Rung] = []
 
+    async def inspect(self, request: ExportRequest) -> Inspected:
+        del request
+        return Inspected((Tensor("x", "float32", (-1, 3)),), (), "numpy")
+
     async def export(self, request: ExportRequest) -> Exported:
+        assert request.rung is not None
         self.rungs.append(request.rung)
         act = self.acts.pop(0) if len(self.acts) > 1 else self.acts[0]
         match act:
@@ -108,6 +114,31 @@ class InProcessServing:
         return "here", "in-process 1", {key: value + value.dtype.type(self.skew) for key, value in outputs.items()}
 
 
+@pytest.fixture(scope="session")
+def torch_request() -> Callable[..., ExportRequest]:
+    """A model of the zoo on one rung; keywords change the request."""
+
+    def make(folder: Path, model: str, inputs: Sequence[TensorSpec], **changes: Any) -> ExportRequest:
+        request = ExportRequest(
+            format="torch-state-dict",
+            source=formats.SOURCES["torch-state-dict"],
+            image="pytorch-cpu",
+            workdir=Path(__file__).parent / "zoo",
+            model=f"models:{model}",
+            weights=folder / f"{model}.pt",
+            trust=False,
+            signature=None,
+            inputs=tuple(item.model_dump(mode="json") for item in inputs),
+            output_names=(),
+            rung=Rung("dynamo", 18),
+            cases=cases.build(inputs, (1, 2, 3), None),
+            folder=folder,
+        )
+        return replace(request, **changes)
+
+    return make
+
+
 @pytest.fixture
 def exporter() -> AffineExporter:
     return AffineExporter()
@@ -128,6 +159,7 @@ def request_affine(tmp_path: Path) -> Callable[..., ConversionRequested]:
     """A request for the affine model; keywords change its `convert:` block."""
     artifacts = tmp_path / "output"
     artifacts.mkdir()
+    (artifacts / "model.pt").touch()  # the exporter of these tests reads nothing
     np.savez(artifacts / "samples.npz", x=np.linspace(-1, 1, 15, dtype=np.float32).reshape(5, 3), labels=np.arange(5))
 
     def make(**changes: Any) -> ConversionRequested:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from trainyard.common.errors import InvalidInput
-from trainyard.converter.core.ladder import Limits, Rung, limits, rungs
+from trainyard.converter.core.formats import SOURCES, Exporter
+from trainyard.converter.core.ladder import Limits, Rung, limits
+from trainyard.converter.core.ladder import rungs as all_rungs
+
+TORCH = SOURCES["torch-state-dict"].exporters
+
+
+def rungs(opset: int | None, taken: Limits, exporters: tuple[Exporter, ...] = TORCH) -> list[Rung]:
+    return [Rung(rung.exporter, rung.opset) for rung in all_rungs(exporters, opset, taken)]
 
 
 def test_the_runtime_decides_the_set() -> None:

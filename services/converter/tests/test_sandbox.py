@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from trainyard.common.contract.conversions import TensorSpec
 from trainyard.common.testing.eventually import eventually
-from trainyard.converter.adapters import sandbox, torch_worker
+from trainyard.converter.adapters import sandbox, worker_exporter
 from trainyard.converter.adapters.sandbox import Limits
+from trainyard.converter.ports import ExportRequest
 
 pytestmark = pytest.mark.integration
 
@@ -108,12 +111,12 @@ except OSError as error:
     assert ("without network" in told) or ("it cannot be cut on this machine" in told)
 
 
-async def test_a_killed_converter_takes_its_worker_along(tmp_path: Path, torch_python: Path) -> None:
+async def test_a_killed_converter_takes_its_worker_along(
+    tmp_path: Path, torch_python: Path, torch_request: Callable[..., ExportRequest]
+) -> None:
     """The worker asks the kernel for it; a sandbox that is gone cannot end anything."""
-    limits = {"cpu_seconds": 600, "file_bytes": 2**20, "memory": 2**34}
-    document = {"workdir": str(Path(__file__).parent / "zoo"), "paths": [], "model": "models:sleeps", "limits": limits}
-    (tmp_path / "request.json").write_text(json.dumps(document))
-    command = [str(torch_python), "-I", torch_worker.__file__, str(tmp_path)]
+    worker_exporter.prepare(torch_request(tmp_path, "sleeps", [TensorSpec(name="x", shape=("batch", 3))]), Limits())
+    command = worker_exporter.command(torch_python, tmp_path)
     code = (
         "import asyncio, pathlib; from trainyard.converter.adapters import sandbox; "
         f"asyncio.run(sandbox.run({command!r}, pathlib.Path({str(tmp_path)!r}), sandbox.Limits()))"

@@ -7,6 +7,7 @@ alone, in its sandbox.
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from trainyard.common.contract.conversions import TensorSpec
-from trainyard.converter.adapters import onnx_model, sandbox, torch_exporter, torch_worker
+from trainyard.converter.adapters import onnx_model, sandbox, worker_exporter
 from trainyard.converter.adapters.onnx_model import Runtime
 from trainyard.converter.core import batching, cases, gate
 from trainyard.converter.core.cases import Case
@@ -96,37 +97,31 @@ class Tried:
 class Zoo:
     """Every model on every rung, made once."""
 
-    def __init__(self, python: Path, root: Path) -> None:
+    def __init__(self, python: Path, root: Path, request: Callable[..., ExportRequest]) -> None:
         self._root = root
+        self._request = request
         inputs = {**MODELS, **REFUSED, **{name: [x(3)] for name in FAULTY}}
         stored = [name for name in inputs if name not in WITHOUT_WEIGHTS]
         subprocess.run([python, ZOO / "prepare.py", ZOO, root, *stored], check=True, timeout=120)
         folders = [self._prepare(rung, name, specs) for rung in RUNGS for name, specs in inputs.items()]
-        command = [python, "-I", ZOO / "export.py", torch_worker.__file__, *folders]
-        ended = subprocess.run(command, check=False, timeout=600, capture_output=True, text=True)
+        ended = subprocess.run(
+            worker_exporter.command(python, *folders), check=False, timeout=600, capture_output=True, text=True
+        )
         assert ended.returncode == 0, ended.stderr[-2000:]
 
     def _prepare(self, rung: Rung, name: str, inputs: list[TensorSpec]) -> Path:
         folder = self._root / rung.exporter / name
         folder.mkdir(parents=True)
-        request = ExportRequest(
-            image="pytorch-cpu",
-            workdir=ZOO,
-            model=f"models:{name}",
-            weights=self._root / f"{name}.pt",
-            inputs=tuple(item.model_dump(mode="json") for item in inputs),
-            output_names=(),
-            rung=rung,
-            cases=cases.build(inputs, BATCHES, None),
-            folder=folder,
+        request = self._request(
+            folder, name, inputs, weights=self._root / f"{name}.pt", rung=rung, cases=cases.build(inputs, BATCHES, None)
         )
-        torch_exporter.prepare(request, sandbox.Limits())
+        worker_exporter.prepare(request, sandbox.Limits())
         return folder
 
     def read(self, name: str, exporter: str = "dynamo") -> Tried:
         """Raises ModelFault, ExportFault."""
         folder = self._root / exporter / name
-        exported = torch_exporter.answer(folder, sandbox.Outcome(0, "", ""), sandbox.Limits())
+        exported = worker_exporter.answer(folder, sandbox.Outcome(0, "", ""), sandbox.Limits())
         signature = onnx_model.read(exported.onnx, LIMITS)
         return Tried(
             cases.build({**MODELS, **REFUSED}[name], BATCHES, None), exported, Runtime(exported.onnx), signature
@@ -134,8 +129,10 @@ class Zoo:
 
 
 @pytest.fixture(scope="module")
-def zoo(torch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Zoo:
-    return Zoo(torch_python, tmp_path_factory.mktemp("zoo"))
+def zoo(
+    torch_python: Path, tmp_path_factory: pytest.TempPathFactory, torch_request: Callable[..., ExportRequest]
+) -> Zoo:
+    return Zoo(torch_python, tmp_path_factory.mktemp("zoo"), torch_request)
 
 
 def proven(zoo: Zoo, name: str) -> Tried:

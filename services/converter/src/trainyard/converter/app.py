@@ -9,11 +9,11 @@ from trainyard.common.clock import SystemClock
 from trainyard.common.contract import subjects
 from trainyard.common.contract.event import Event
 from trainyard.common.runtime.consuming import ConsumingService
-from trainyard.converter.adapters.images import ImageInterpreters
+from trainyard.converter.adapters.images import Interpreters
 from trainyard.converter.adapters.serving_check import TritonServingCheck
-from trainyard.converter.adapters.torch_exporter import TorchExporter
-from trainyard.converter.conversion import Tools
+from trainyard.converter.adapters.worker_exporter import WorkerExporter
 from trainyard.converter.handlers import HANDLERS, Converter
+from trainyard.converter.preparation import Tools
 from trainyard.converter.settings import Settings
 
 AT_ONCE = 2
@@ -21,9 +21,9 @@ AT_ONCE = 2
 
 
 def build(settings: Settings, bus: Bus) -> ConsumingService:
-    interpreters = ImageInterpreters(settings.catalogue, settings.state / "images")
+    interpreters = Interpreters(settings.catalogue, settings.converters, settings.state / "images")
     tools = Tools(
-        exporter=TorchExporter(interpreters.python),
+        exporter=WorkerExporter(interpreters.python),
         serving=TritonServingCheck(settings.triton),
         clock=SystemClock(),
         state=settings.state,

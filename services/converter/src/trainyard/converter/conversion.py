@@ -11,46 +11,28 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from trainyard.common.clock import Clock, rfc3339
+from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
-from trainyard.common.errors import InvalidInput, Problem, Retryable, TrainyardError
+from trainyard.common.errors import InvalidInput, Retryable, TrainyardError
 from trainyard.converter.adapters import onnx_model, repository
-from trainyard.converter.adapters.files import read_arrays, scratch_for
+from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.adapters.onnx_model import Runtime, Signature
 from trainyard.converter.core import batching, cases, gate, ladder, triton
 from trainyard.converter.core.cases import Array
-from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ConversionReport, ServedReport
-from trainyard.converter.ports import Exported, Exporter, ExportFault, ExportRequest, ModelFault, ServingCheck
+from trainyard.converter.ports import Exported, ExportFault, ModelFault
+from trainyard.converter.preparation import ConversionFault, Tools, export_request, prepare
 from trainyard.converter.record import Record, finish
 
 Tell = Callable[[str, str, float], Awaitable[None]]
 """Step, words for a person, fraction done."""
-
-
-class ConversionFault(TrainyardError):
-    """The conversion has failed for good; the report tells why. `report` is its folder."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        self.reason = reason
-        self.report: Path | None = None
-        super().__init__(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    exporter: Exporter
-    serving: ServingCheck
-    clock: Clock
-    state: Path
-    claims: Claims = field(default_factory=Claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +60,8 @@ async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Pro
 
 
 async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
-    await tell("prepare", "reading the samples", 0.02)
-    record.request = _on_this_side(record.request, tools.claims)
-    await asyncio.to_thread(_prepare, record)
+    await tell("prepare", "looking at the model and its samples", 0.02)
+    await prepare(record, tools)
     exported = await _climb(record, tools, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
     if "triton" in record.spec.to:
@@ -90,34 +71,16 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
         await _serve(record, tools, exported, config)
 
 
-def _on_this_side(request: ConversionRequested, claims: Claims) -> ConversionRequested:
-    folders = {name: str(claims.local(getattr(request.spec, name))) for name in ("workdir", "artifacts")}
-    return request.model_copy(update={"spec": request.spec.model_copy(update=folders)})
-
-
-def _prepare(record: Record) -> None:
-    spec = record.spec
-    names = [item.name for item in (*spec.inputs, *spec.outputs)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidInput([Problem(f"{name!r} is there twice", "convert.inputs", "name each once") for name in twice])
-    if spec.samples is not None:
-        record.samples = read_arrays(Path(record.request.spec.artifacts) / spec.samples)
-    else:
-        record.note("no samples were given: the proof rests on generated inputs")
-    record.cases = cases.build(spec.inputs, spec.batch_sizes, record.samples)
-
-
 async def _climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     """Rung by rung until one is exported, accepted and equal."""
     limits = ladder.limits(version("onnxruntime"))
-    rungs = ladder.rungs(record.spec.opset, limits)
+    rungs = ladder.rungs(record.opened.source.exporters, record.spec.opset, limits)
     faults = []
     for index, rung in enumerate(rungs):
         began, fraction = tools.clock.monotonic(), 0.1 + 0.6 * index / len(rungs)
         await tell("export", rung.describe(), fraction)
         try:
-            exported = await tools.exporter.export(_request(record, rung, index))
+            exported = await tools.exporter.export(export_request(record, rung, f"rung-{index}"))
             signature = await asyncio.to_thread(_accepted, record, exported, limits)
             await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
             comparisons = await asyncio.to_thread(_compare, record, exported)
@@ -139,28 +102,13 @@ async def _climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     raise ConversionFault("export", f"the model cannot be exported: {told}")
 
 
-def _request(record: Record, rung: ladder.Rung, index: int) -> ExportRequest:
-    spec, artifacts = record.spec, Path(record.request.spec.artifacts)
-    return ExportRequest(
-        image=record.request.spec.image or "pytorch-cpu",
-        workdir=Path(record.request.spec.workdir),
-        model=spec.model,
-        weights=artifacts / spec.weights,
-        inputs=tuple(item.model_dump(mode="json") for item in spec.inputs),
-        output_names=tuple(item.name for item in spec.outputs),
-        rung=rung,
-        cases=record.cases,
-        folder=record.scratch / f"rung-{index}",
-    )
-
-
 def _accepted(record: Record, exported: Exported, limits: ladder.Limits) -> Signature:
     signature = onnx_model.read(exported.onnx, limits)
-    batched = {item.name for item in record.spec.inputs if cases.has_batch(item)}
+    batched = {item.name for item in record.inputs if cases.has_batch(item)}
     constant = onnx_model.fixed_batch(signature, batched)
     if constant:
         raise ExportFault(f"the batch of {', '.join(constant)} became a constant")
-    for name in sorted({item.name for item in record.spec.inputs} - {item.name for item in signature.inputs}):
+    for name in sorted({item.name for item in record.inputs} - {item.name for item in signature.inputs}):
         record.note(f"input {name!r} is not used by the model and is not part of the ONNX model")
     return signature
 
@@ -181,7 +129,7 @@ def _compare(record: Record, exported: Exported) -> list[Comparison]:
 def _write_repository(record: Record, exported: Exported) -> triton.ModelConfig:
     assert record.signature is not None  # noqa: S101 - set by _climb
     spec, batches = record.spec, record.batch_sizes
-    obstacle = batching.obstacle(spec.inputs, exported.references, batches, spec.tolerance)
+    obstacle = batching.obstacle(record.inputs, exported.references, batches, spec.tolerance)
     config = triton.configure(
         record.name,
         record.signature.inputs,

@@ -25,7 +25,8 @@ from trainyard.common.contract.events import (
 from trainyard.common.errors import StaleSequence
 from trainyard.common.runtime.tracing import span
 from trainyard.converter.adapters import repository
-from trainyard.converter.conversion import ConversionFault, Proven, Tools, convert
+from trainyard.converter.conversion import Proven, convert
+from trainyard.converter.preparation import ConversionFault, Tools
 
 log = structlog.get_logger()
 
@@ -55,6 +56,7 @@ async def on_job_succeeded(converter: Converter, recorded: Recorded[JobSucceeded
         job_id=event.job_id,
         owner=resolved.owner,
         spec=ConversionSpec(
+            framework=resolved.spec.framework.name,
             image=resolved.resolution.image,
             workdir=resolved.spec.workdir or event.outputs,
             artifacts=event.outputs,

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from trainyard.common.contract.conversions import Format
 from trainyard.common.errors import TrainyardError
 from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.formats import Source
 from trainyard.converter.core.ladder import Rung
+from trainyard.converter.core.triton import Tensor
 
 
 class ModelFault(TrainyardError):
@@ -22,18 +25,34 @@ class ExportFault(TrainyardError):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    image: str
+    format: Format
+    source: Source
+    image: str | None
+    """Where the model was trained; None: told by nobody."""
     workdir: Path
-    model: str
+    model: str | None
     """`module:factory`."""
     weights: Path
+    """The file or folder that holds the model, or its weights alone."""
+    trust: bool
+    signature: str | None
     inputs: tuple[dict[str, Any], ...]
     """name, dtype, shape; as TensorSpec dumps them."""
     output_names: tuple[str, ...]
-    rung: Rung
+    rung: Rung | None
+    """None: only to be inspected."""
     cases: Mapping[str, Case]
     folder: Path
     """Scratch; `model.onnx` appears in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What a model says of itself; empty where its format says nothing."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    framework: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,10 @@ class Exported:
 
 
 class Exporter(Protocol):
+    async def inspect(self, request: ExportRequest) -> Inspected:
+        """What goes in and out, by the model itself. Raises like `export`."""
+        ...
+
     async def export(self, request: ExportRequest) -> Exported:
         """In the image's interpreter, in a sandbox. Raises ModelFault, ExportFault, or Retryable when the machine is at
         fault."""

@@ -11,19 +11,29 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trainyard.common.clock import Clock
-from trainyard.common.contract.conversions import ConvertSpec
+from trainyard.common.contract.conversions import ConvertSpec, Format, TensorSpec
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.converter.adapters import page
 from trainyard.converter.adapters.files import digest, publish
 from trainyard.converter.adapters.onnx_model import Signature
 from trainyard.converter.core import cases, ladder
 from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.formats import Source
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ConversionReport, FileReport, ServedReport, StepReport
 from trainyard.converter.core.triton import ModelConfig
 from trainyard.converter.ports import Exported
 
 TOOLS = ("onnx", "onnxruntime", "numpy", "tritonclient")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What the model's file was found to be."""
+
+    format: Format
+    source: Source
+    path: Path
 
 
 @dataclass(slots=True)
@@ -34,6 +44,9 @@ class Record:
     began: float
     """By `clock.monotonic`."""
     started_at: str
+    inputs: tuple[TensorSpec, ...] = ()
+    """As declared, or as the model says of itself."""
+    opening: Opened | None = None
     steps: list[StepReport] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
@@ -50,12 +63,18 @@ class Record:
         return self.request.spec.convert
 
     @property
+    def opened(self) -> Opened:
+        """Known once the request is prepared."""
+        assert self.opening is not None  # noqa: S101
+        return self.opening
+
+    @property
     def name(self) -> str:
         return self.spec.name or self.request.conversion_id
 
     @property
     def batch_sizes(self) -> tuple[int, ...]:
-        return cases.sizes(self.spec.inputs, self.spec.batch_sizes)
+        return cases.sizes(self.inputs, self.spec.batch_sizes)
 
     def note(self, words: str) -> None:
         if words not in self.notes:
@@ -91,7 +110,7 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         summary=fault or proven,
         started_at=record.started_at,
         seconds=round(record.clock.monotonic() - record.began, 3),
-        framework=exported.framework if exported else record.request.spec.framework,
+        framework=exported.framework if exported else record.opening.source.framework if record.opening else "",
         sandbox=exported.sandbox if exported else "",
         opset=signature.opset if signature else None,
         ir_version=signature.ir_version if signature else None,

@@ -15,6 +15,8 @@ from trainyard.converter.core.claims import Claims
 class Settings:
     state: Path
     catalogue: Path
+    converters: Path
+    """Recipes of the environments that hold a framework and what exports it."""
     triton: str | None
     """`host:port` of a Triton to prove against; None: the embedded server."""
     claims: Claims = field(default_factory=Claims)
@@ -25,6 +27,7 @@ class Settings:
         return cls(
             state=RuntimeSettings.from_env("converter", env).state,
             catalogue=catalogue.folder(env),
+            converters=Path(env.get("TRAINYARD_CONVERTERS") or catalogue.folder(env).parent / "converters"),
             triton=env.get("TRAINYARD_TRITON_URL") or None,
             claims=Claims.read(env.get("TRAINYARD_CLAIMS") or ""),
         )

@@ -12,6 +12,12 @@ Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
 Target = Literal["onnx", "triton"]
+Format = Literal[
+    "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
+    "keras", "keras-h5", "saved-model", "frozen-graph", "jax", "paddle",
+    "sklearn", "xgboost", "lightgbm", "catboost",
+]  # fmt: skip
+"""How a model's file is written; what is known of each stands in the converter's table of formats."""
 
 
 class TensorSpec(Spec):
@@ -36,11 +42,19 @@ class ConvertSpec(Spec):
     name: DnsLabel | None = None
     """The model's name in the repository; absent: the job's name."""
     to: tuple[Target, ...] = ("onnx", "triton")
-    model: Annotated[Text, Field(pattern=IMPORT_PATH, max_length=200)]
-    """`module:factory`, importable from the job's workdir; called without arguments it gives the untrained model."""
+    model: Annotated[Text, Field(pattern=IMPORT_PATH, max_length=200)] | None = None
+    """`module:factory`, importable from the job's workdir; called without arguments it gives the untrained model. For formats
+    that hold weights only."""
     weights: Annotated[Text, Field(max_length=1024)] = "model.pt"
-    """The trained parameters (a state dict; loaded without unpickling code)."""
-    inputs: Annotated[tuple[TensorSpec, ...], Field(min_length=1, max_length=64)]
+    """The file or folder that holds the model, or its trained parameters."""
+    format: Format | None = None
+    """Absent: told from the file."""
+    signature: Annotated[Text, Field(max_length=200)] | None = None
+    """Of a SavedModel; absent: `serving_default`, or the only one."""
+    trust: bool = False
+    """Formats that can carry code (pickles) may be read; they are read in a sandbox all the same."""
+    inputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64)] = ()
+    """May be left out where the format says what goes in."""
     outputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64)] = ()
     samples: Annotated[Text, Field(max_length=1024)] | None = None
     """A `.npz` of held-out inputs by name (and `labels`), used for the proof beside generated inputs."""
@@ -56,8 +70,10 @@ class ConvertSpec(Spec):
 class ConversionSpec(Spec):
     """A conversion on its own: the same block, with where the code and the files are."""
 
-    framework: Literal["pytorch"] = "pytorch"
+    framework: Annotated[str, Field(max_length=100)] | None = None
+    """What it was trained with, for people; how it is read follows from its format."""
     image: Annotated[str, Field(max_length=200)] | None = None
+    """Where it was trained; absent: a CPU image of its framework."""
     workdir: Annotated[Text, Field(max_length=4096)]
     """Absolute; where `model` is imported from."""
     artifacts: Annotated[Text, Field(max_length=4096)]

@@ -7,25 +7,23 @@ is worth nothing. Each rung is written into the report, whether it held or not.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 from trainyard.common.errors import InvalidInput
-
-DYNAMO_FIRST = 18
-"""The oldest set that the exporter on torch.export writes. Source: torch.onnx documentation."""
-TORCHSCRIPT_LAST = 20
-"""The newest set of the TorchScript exporter. Source: torch.onnx._constants."""
+from trainyard.converter.core.formats import Exporter
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
     exporter: str
-    """`dynamo` (torch.export based) or `torchscript`."""
+    """`Exporter.name`."""
     opset: int
+    words: str = ""
 
     def describe(self) -> str:
-        return f"{self.exporter} exporter, opset {self.opset}"
+        return f"{self.words or self.exporter}, opset {self.opset}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +43,29 @@ def limits(version: str) -> Limits:
     return Limits(known[-1]["opset"], known[-1]["ir"])
 
 
-def rungs(wanted_opset: int | None, taken: Limits) -> list[Rung]:
-    """Newest exporter first; then an older set, which has other decompositions; then the older exporter. A set that was
-    asked for is the only one that is tried. Raises InvalidInput when the runtime or both exporters do not have it."""
-    if wanted_opset is not None:
-        if wanted_opset > taken.opset:
-            raise InvalidInput.one(
-                f"the runtime takes opset {taken.opset} at most", "convert.opset", "leave it out to get the best one"
-            )
-        found = [Rung("dynamo", wanted_opset)] if wanted_opset >= DYNAMO_FIRST else []
-        return found + ([Rung("torchscript", wanted_opset)] if wanted_opset <= TORCHSCRIPT_LAST else [])
-    opsets = dict.fromkeys(opset for opset in (taken.opset, DYNAMO_FIRST) if DYNAMO_FIRST <= opset <= taken.opset)
-    return [*(Rung("dynamo", opset) for opset in opsets), Rung("torchscript", min(taken.opset, 17))]
+def rungs(exporters: Sequence[Exporter], wanted_opset: int | None, taken: Limits) -> list[Rung]:
+    """Exporter by exporter; a set that was asked for is the only one that is tried. Raises InvalidInput when the runtime or
+    every exporter does not have it."""
+    if wanted_opset is not None and wanted_opset > taken.opset:
+        raise InvalidInput.one(
+            f"the runtime takes opset {taken.opset} at most", "convert.opset", "leave it out to get the best one"
+        )
+    found = []
+    for exporter in exporters:
+        newest = min(exporter.last, taken.opset)
+        wanted = exporter.tries if wanted_opset is None else (wanted_opset,)
+        within = [max(exporter.first, min(opset, newest)) for opset in wanted] if newest >= exporter.first else []
+        if wanted_opset is not None and wanted_opset not in within:
+            continue
+        found += [Rung(exporter.name, opset, exporter.words) for opset in dict.fromkeys(within)]
+    if not found:
+        reach = " or ".join(
+            f"{exporter.words}: {exporter.first} to {min(exporter.last, taken.opset)}" for exporter in exporters
+        )
+        raise InvalidInput.one(
+            f"opset {wanted_opset or taken.opset} is written by no exporter of this format", "convert.opset", reach
+        )
+    return found
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,0 +1,32 @@
+"""What a model's file or folder is, without reading more of it than its first bytes and the names in it."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from trainyard.common.contract.conversions import Format
+from trainyard.common.errors import InvalidInput
+from trainyard.converter.core import formats
+
+
+def format_of(path: Path) -> Format:
+    """Raises InvalidInput where there is nothing, or nothing that is known."""
+    try:
+        if path.is_dir():
+            return formats.told_folder(path.name, {child.name for child in path.iterdir()})
+        with path.open("rb") as stream:
+            head = stream.read(formats.HEAD)
+    except FileNotFoundError:
+        raise InvalidInput.one(f"there is no model at {path}", "convert.weights") from None
+    except OSError as error:
+        raise InvalidInput.one(f"{path} cannot be read: {error.strerror}", "convert.weights") from error
+    return formats.told(path.name, head, _members(path) if head.startswith(b"PK") else ())
+
+
+def _members(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return []

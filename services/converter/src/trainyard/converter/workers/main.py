@@ -1,0 +1,86 @@
+"""The worker's way: a request file in, an answer file out; what a process can limit of itself is limited before any foreign
+code is imported. The last line of defence is the parent (time, memory, the whole tree).
+
+Each family's module has `load(request)`, which gives an object with
+    framework, parameters     what computes ("torch 2.13.0"), and how many numbers it was trained to
+    inputs, outputs           what the model itself says of them (name, dtype, shape), or None
+    compute(inputs)           arrays by name → arrays by name; `request` as well where a fault names a line
+    export(rung, references, path)
+Faults are answered as {"fault": kind, "message": …}.
+"""
+
+import ctypes
+import errno
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import traceback
+
+from trainyard.converter.workers.frame import Fault, sentence
+
+PR_SET_PDEATHSIG = 1
+MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE)
+
+
+def main(folder):
+    with open(os.path.join(folder, "request.json")) as file:
+        request = json.load(file)
+    limit(request["limits"])
+    try:
+        answer = convert(request, folder)
+    except Fault as error:
+        answer = {"fault": error.kind, "message": str(error)}
+    except MemoryError:
+        answer = {"fault": "model", "message": "the model needs more memory than a conversion may have"}
+    except OSError as error:
+        answer = {"fault": "machine" if error.errno in MACHINE else "export", "message": str(error)}
+    except Exception as error:
+        traceback.print_exc()
+        answer = {"fault": "export", "message": sentence(error)}
+    answer_file = os.path.join(folder, "answer.json")
+    with open(answer_file + ".writing", "w") as file:
+        json.dump(answer, file)
+    os.replace(answer_file + ".writing", answer_file)
+
+
+def limit(limits):
+    if sys.platform == "linux":  # a parent that is killed takes this process along
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
+    resource.setrlimit(resource.RLIMIT_DATA, (limits["memory"], limits["memory"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def convert(request, folder):
+    family = importlib.import_module("trainyard.converter.workers." + request["worker"])
+    model = family.load(request)
+    answer = {"framework": model.framework, "parameters": model.parameters}
+    if request["rung"] is None:  # only what the model says of itself
+        return dict(answer, inputs=model.inputs, outputs=model.outputs)
+    references = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
+    store(references, os.path.join(folder, "references.npz"))
+    model.export(request["rung"], references, os.path.join(folder, "model.onnx"))
+    return dict(answer, output_names=list(next(iter(references.values()))))
+
+
+def load_cases(folder):
+    import numpy
+
+    cases = {}
+    with numpy.load(os.path.join(folder, "cases.npz"), allow_pickle=False) as stored:
+        for key in stored.files:
+            case, _, name = key.rpartition("/")
+            cases.setdefault(case, {})[name] = stored[key]
+    return cases
+
+
+def store(references, path):
+    import numpy
+
+    numpy.savez(
+        path, **{f"{case}/{name}": value for case, values in references.items() for name, value in values.items()}
+    )

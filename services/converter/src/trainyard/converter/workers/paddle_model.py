@@ -1,0 +1,78 @@
+"""PaddlePaddle: an inference model, as paddle.jit.save writes it (`.json` or `.pdmodel`, and `.pdiparams` beside it)."""
+
+import os
+import re
+
+import numpy
+
+os.environ.setdefault("FLAGS_enable_pir_api", "1")
+
+import paddle
+
+from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
+from trainyard.converter.workers.graphs import rename
+
+
+def load(request):
+    return Model(request)
+
+
+class Model:
+    outputs = None
+
+    def __init__(self, request):
+        self.request = request
+        self.path = request["weights"]
+        prefix = os.path.splitext(self.path)[0]
+        if not os.path.exists(prefix + ".pdiparams"):
+            raise Fault("model", f"there are no parameters at {prefix}.pdiparams, beside the program")
+        paddle.set_device("cpu")
+        try:
+            self.layer = paddle.jit.load(prefix)
+            self.layer.eval()
+            specs = self.layer._input_spec()  # noqa: SLF001 - nothing public tells
+        except Exception as error:
+            raise Fault("model", f"{os.path.basename(self.path)} cannot be read as a Paddle model: {first_line(error)}")
+        self.inputs = [described(spec) for spec in specs]
+        self.framework = f"paddle {paddle.__version__}"
+        self.parameters = int(sum(numpy.prod(parameter.shape) for parameter in self.layer.parameters()))
+
+    def compute(self, inputs, case):
+        try:
+            with paddle.no_grad():
+                found = flat(self.layer(*[paddle.to_tensor(inputs[spec["name"]]) for spec in self.request["inputs"]]))
+        except Exception as error:
+            raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
+        return {name: numpy.array(value) for name, value in named(found, self.request["output_names"]).items()}
+
+    def export(self, rung, references, path):
+        import onnx
+        import paddle2onnx
+
+        prefix = os.path.splitext(self.path)[0]
+        try:
+            # Its optimiser would install packages by itself.
+            paddle2onnx.export(
+                self.path,
+                prefix + ".pdiparams",
+                path,
+                opset_version=rung["opset"],
+                auto_upgrade_opset=False,
+                optimize_tool="None",
+            )
+            model = onnx.load(path)
+        except (MemoryError, OSError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise Fault("export", sentence(error))
+        rename(model, [spec["name"] for spec in self.request["inputs"]], list(next(iter(references.values()))))
+        for value in (*model.graph.input, *model.graph.output):
+            for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people
+                if dim.dim_param:
+                    dim.dim_param = re.sub(r".*DynamicDimension\.(\d+)$", r"dim_\1", dim.dim_param)
+        onnx.save(model, path)
+
+
+def described(spec):
+    dims = [-1 if dim in (None, -1) else int(dim) for dim in spec.shape]
+    return {"name": spec.name, "dtype": str(spec.dtype).replace("paddle.", ""), "shape": dims}

@@ -1,0 +1,94 @@
+"""What a file is, by what is in it; and what a model says of itself."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from trainyard.common.contract.conversions import Format, TensorSpec
+from trainyard.common.errors import InvalidInput
+from trainyard.converter import workers
+from trainyard.converter.adapters.opening import format_of
+from trainyard.converter.core import formats, signatures
+from trainyard.converter.core.triton import Tensor
+
+
+def archive(path: Path, *members: str) -> Path:
+    with zipfile.ZipFile(path, "w") as file:
+        for member in members:
+            file.writestr(member, "")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("members", "found"),
+    [
+        (["model/data.pkl", "model/version"], "torch-state-dict"),
+        (["model/data.pkl", "model/constants.pkl", "model/code/__torch__/net.py"], "torchscript"),
+        (["serialized_exported_program.json", "version"], "torch-export"),
+        (["net/models/model.json", "net/version"], "torch-export"),
+    ],
+)
+def test_an_archive_of_torch_is_told_by_its_members(tmp_path: Path, members: list[str], found: str) -> None:
+    assert format_of(archive(tmp_path / "model.pt", *members)) == found
+
+
+SAFETENSORS = (40).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("model.json", json.dumps({"learner": {}}).encode(), "xgboost"),
+        ("model.txt", b"tree\nversion=v4\nnum_class=1\n", "lightgbm"),
+        ("model.bin", b"CBM1\0\0\0\0", "catboost"),
+        ("model.bin", SAFETENSORS, "safetensors"),
+        ("old.pt", b"\x80\x02\x8a\nl\xfc", "torch-state-dict"),
+        ("model.ONNX", b"\x08\x08", "onnx"),
+        ("model.pkl", b"\x80\x04", "sklearn"),
+    ],
+)
+def test_other_files_by_their_beginning_and_then_by_their_name(
+    tmp_path: Path, name: str, content: bytes, found: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert format_of(tmp_path / name) == found
+
+
+def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "model.xyz").write_bytes(b"?")
+    with pytest.raises(InvalidInput, match=r"convert\.weights: model\.xyz is in no format .*convert\.format names one"):
+        format_of(tmp_path / "model.xyz")
+    with pytest.raises(InvalidInput, match="there is no model at"):
+        format_of(tmp_path / "none.pt")
+    with pytest.raises(InvalidInput, match=r"the folder .* is in no format that is known here"):
+        format_of(tmp_path)
+
+
+def test_every_format_has_a_row_and_every_row_a_worker() -> None:
+    assert set(formats.SOURCES) == set(get_args(Format))
+    folder = Path(next(iter(workers.__path__)))
+    assert all((folder / f"{source.worker}.py").exists() for source in formats.SOURCES.values())
+
+
+def test_every_environment_has_a_recipe() -> None:
+    recipes = Path(__file__).parents[3] / "deploy" / "converters"
+    wanted = {source.environment for source in formats.SOURCES.values()} - {None, formats.OWN}
+    assert wanted == {path.parent.name for path in recipes.glob("*/image.toml")}
+
+
+def test_a_free_first_dimension_of_every_input_is_the_batch() -> None:
+    assert signatures.declared([Tensor("x", "float32", (-1, 3, -1))]) == (TensorSpec(name="x", shape=("batch", 3, -1)),)
+    fixed = signatures.declared([Tensor("x", "float32", (-1, 3)), Tensor("state", "float32", (2, 8))])
+    assert [item.shape for item in fixed] == [(-1, 3), (2, 8)]
+
+
+def test_an_input_that_no_request_could_declare_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match=r"input 'words' \(tensor\(string\), \[-1\]\) cannot be converted"):
+        signatures.declared([Tensor("words", "tensor(string)", (-1,))])
+    with pytest.raises(InvalidInput, match="does not say what goes in"):
+        signatures.declared([])

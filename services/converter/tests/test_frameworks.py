@@ -1,0 +1,115 @@
+"""Models of other frameworks, each from the file that people have of it, through the real worker in its own environment."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainyard.common import ids
+from trainyard.common.clock import SystemClock
+from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
+from trainyard.common.contract.events import ConversionRequested
+from trainyard.common.images import cache, catalogue
+from trainyard.converter.adapters.images import Interpreters
+from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.conversion import Proven, convert
+from trainyard.converter.preparation import ConversionFault, Tools
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(900)]
+
+ROOT = Path(__file__).parents[3]
+ZOO = Path(__file__).parent / "zoo"
+FIVE = [{"name": "x", "shape": ["batch", 5]}]
+
+MODELS: dict[str, dict[str, dict[str, Any]]] = {
+    "classical": {
+        "logistic.joblib": {"trust": True},
+        "boosted.joblib": {"trust": True},
+        "adaboost.joblib": {"trust": True},
+        **{f"{name}.{ending}": {} for name in ("two", "line") for ending in ("json", "txt", "cbm")},
+        **{f"three.{ending}": {} for ending in ("ubj", "txt", "cbm")},
+    },
+    "tensorflow": {
+        **{name: {} for name in ("two.keras", "two.h5", "two_saved", "two.pb")},
+        **{name: {} for name in ("recurrent.keras", "any_size.keras", "masked.keras")},
+        "coded.keras": {"trust": True},
+    },
+    "jax": {
+        "net.msgpack": {"model": "jax_nets:Net", "inputs": FIVE},
+        "bare.npz": {"model": "jax_nets:bare", "inputs": FIVE},
+    },
+    "paddle": {"net.json": {}},
+}
+REFUSED = [
+    ("classical", "logistic.joblib", {}, r"convert\.trust: reading sklearn can run code that lies in it"),
+    ("tensorflow", "coded.keras", {}, r"coded\.keras holds code \(a Lambda layer\); convert\.trust lets it run"),
+    ("tensorflow", "coded.h5", {}, r"coded\.h5 holds code \(a Lambda layer\); convert\.trust lets it run"),
+    ("tensorflow", "lookup", {}, r"convert\.inputs: input 'words' \(string, \[-1\]\) cannot be converted"),
+    ("tensorflow", "two_saved", {"signature": "no"}, r"no signature 'no' \(convert\.signature\), it has: serv"),
+    ("jax", "bare.npz", {"inputs": FIVE}, r"convert\.model: jax holds weights only"),
+]
+
+Run = Callable[..., Awaitable[Proven]]
+
+
+@pytest.fixture(scope="module")
+def made(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of an environment's models, made once."""
+    folders: dict[str, Path] = {}
+
+    def make(environment: str) -> Path:
+        if environment not in folders:
+            folder = folders[environment] = tmp_path_factory.mktemp(environment)
+            recipe = catalogue.read(ROOT / "deploy" / "converters", environment)
+            python = cache.ensure(recipe, images, lambda words: None).python
+            subprocess.run([python, ZOO / f"make_{environment}.py", folder], check=True, timeout=300)
+        return folders[environment]
+
+    return make
+
+
+@pytest.fixture
+def run(images: Path, made: Callable[[str], Path], tools: Tools) -> Run:
+    exporter = WorkerExporter(Interpreters(ROOT / "deploy" / "images", ROOT / "deploy" / "converters", images).python)
+    real = Tools(exporter, tools.serving, SystemClock(), tools.state)
+
+    async def tell(step: str, words: str, fraction: float) -> None:
+        del step, words, fraction
+
+    async def convert_one(environment: str, weights: str, **changes: Any) -> Proven:
+        block = ConvertSpec.model_validate({"name": "model", "weights": weights, **changes})
+        spec = ConversionSpec(workdir=str(ZOO), artifacts=str(made(environment)), convert=block)
+        return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), real, tell)
+
+    return convert_one
+
+
+@pytest.mark.parametrize(
+    ("environment", "weights", "changes"),
+    [(environment, name, changes) for environment, models in MODELS.items() for name, changes in models.items()],
+)
+async def test_a_model_becomes_equal_onnx(run: Run, environment: str, weights: str, changes: dict[str, Any]) -> None:
+    proven = await run(environment, weights, **changes)
+    assert proven.report.verdict == "proven"
+    assert proven.report.max_abs_error is not None
+    assert len(proven.report.batch_sizes) >= 3
+    assert proven.report.served is not None
+    assert proven.report.served.passed
+
+
+@pytest.mark.parametrize(("environment", "weights", "changes", "words"), REFUSED)
+async def test_a_refusal_says_what_would_help(
+    run: Run, environment: str, weights: str, changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConversionFault, match=words):
+        await run(environment, weights, **changes)
+
+
+async def test_outputs_bear_the_names_of_the_model(run: Run) -> None:
+    proven = await run("tensorflow", "two.keras")
+    assert [item["name"] for item in proven.report.outputs] == ["classes", "score"]
+    assert [item["name"] for item in proven.report.inputs] == ["image"]

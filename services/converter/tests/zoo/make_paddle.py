@@ -1,0 +1,14 @@
+"""In the environment `paddle`: a model as paddle.jit.save writes it. `make_paddle.py FOLDER`"""
+
+import sys
+
+import paddle
+from paddle import nn
+
+paddle.seed(0)
+net = nn.Sequential(
+    nn.Conv2D(3, 8, 3, padding=1), nn.BatchNorm2D(8), nn.ReLU(), nn.MaxPool2D(2), nn.Flatten(), nn.Linear(8 * 8 * 8, 4)
+)
+net.eval()
+spec = [paddle.static.InputSpec([None, 3, 16, 16], "float32", "image")]
+paddle.jit.save(net, f"{sys.argv[1]}/net", input_spec=spec)

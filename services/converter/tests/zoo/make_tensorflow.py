@@ -1,0 +1,49 @@
+"""In the environment `tensorflow`: models as people save them. `make_tensorflow.py FOLDER`"""
+
+import sys
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from keras import layers
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+folder = Path(sys.argv[1])
+keras.utils.set_random_seed(0)
+
+image = keras.Input((16, 16, 3), name="image")
+hidden = layers.BatchNormalization()(layers.Conv2D(8, 3, padding="same", activation="relu")(image))
+hidden = layers.GlobalAveragePooling2D()(layers.MaxPooling2D()(hidden))
+classes, score = layers.Dense(4, activation="softmax", name="classes")(hidden), layers.Dense(1, name="score")(hidden)
+two = keras.Model(image, [classes, score])
+two.save(folder / "two.keras")
+two.save(folder / "two.h5")
+two.export(folder / "two_saved", verbose=False)
+frozen = tf.function(two.call).get_concrete_function(tf.TensorSpec([None, 16, 16, 3], name="image"))
+graph = convert_variables_to_constants_v2(frozen).graph.as_graph_def()
+tf.io.write_graph(graph, str(folder), "two.pb", as_text=False)
+
+steps = keras.Input((5, 4))
+recurrent = layers.Dense(2)(layers.GRU(3)(layers.LSTM(6, return_sequences=True)(steps)))
+keras.Model(steps, recurrent).save(folder / "recurrent.keras")
+sizes = [keras.Input((None, None, 3)), layers.Conv2D(4, 3, padding="same")]
+keras.Sequential([*sizes, layers.Conv2DTranspose(2, 3, strides=2, padding="same")]).save(folder / "any_size.keras")
+words = [keras.Input((6,), dtype="int32"), layers.Embedding(20, 8, mask_zero=True), layers.LSTM(4)]
+keras.Sequential(words).save(folder / "masked.keras")
+coded = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x * 2)])
+coded.save(folder / "coded.keras")
+coded.save(folder / "coded.h5")
+
+
+class Lookup(tf.Module):
+    def __init__(self):
+        initializer = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64))
+        self.table = tf.lookup.StaticHashTable(initializer, -1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="words")])
+    def look(self, words):
+        return {"ids": self.table.lookup(words)}
+
+
+lookup = Lookup()
+tf.saved_model.save(lookup, str(folder / "lookup"), signatures=lookup.look)
