@@ -207,7 +207,7 @@ class Informer(Generic[T]):
         return version
 
     def _readable(self, item: Any) -> Iterator[tuple[Key, T | None]]:
-        """The object, None where it is worth nothing; where it cannot be read, what was known of it or nothing at all. One bad
+        """The object, None where it is worth nothing; where it cannot be read, what was known of it or nothing. One bad
         object, of which there may be any in a cluster, must not end the launcher. It is told of once a version."""
         try:
             yield _key(item), self._read(item)
