@@ -105,7 +105,7 @@ def status(resource: Resource, told: Sequence[Recorded[Any]], now: str) -> Docum
     by_kind = {item.event.kind: item for item in told}
     last = max(told, key=lambda item: item.seq).event if told else None
     moved = max((item for item in told if item.event.kind != "progress"), key=lambda item: item.seq, default=None)
-    message = getattr(moved.event, "message", "") if moved is not None else ""
+    message = (getattr(moved.event, "message", None) if moved is not None else None) or ""
     reason = getattr(moved.event, "reason", None) if moved is not None else None
     ended = moved.time if moved is not None and state.terminal else None
     made = {
