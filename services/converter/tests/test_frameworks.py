@@ -27,9 +27,7 @@ FIVE = [{"name": "x", "shape": ["batch", 5]}]
 
 MODELS: dict[str, dict[str, dict[str, Any]]] = {
     "classical": {
-        "logistic.joblib": {"trust": True},
-        "boosted.joblib": {"trust": True},
-        "adaboost.joblib": {"trust": True},
+        **{f"{name}.joblib": {"trust": True} for name in ("logistic", "boosted", "adaboost", "forest", "missing")},
         **{f"{name}.{ending}": {} for name in ("two", "line") for ending in ("json", "txt", "cbm")},
         **{f"three.{ending}": {} for ending in ("ubj", "txt", "cbm")},
     },

@@ -8,7 +8,12 @@ import joblib
 import lightgbm
 import numpy as np
 import xgboost
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingRegressor
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,6 +29,10 @@ two, three, line = (
 joblib.dump(make_pipeline(StandardScaler(), LogisticRegression()).fit(x, three), folder / "logistic.joblib")
 joblib.dump(GradientBoostingRegressor().fit(x, line), folder / "boosted.joblib")
 joblib.dump(AdaBoostClassifier(n_estimators=10).fit(x, two), folder / "adaboost.joblib")
+joblib.dump(RandomForestClassifier(20, random_state=0).fit(x, two), folder / "forest.joblib")
+missing = x.copy()
+missing[::7, 1] = np.nan
+joblib.dump(HistGradientBoostingClassifier(max_iter=20).fit(missing, two), folder / "missing.joblib")
 for name, target, options in (
     ("two.json", two, {"objective": "binary:logistic", "base_score": 0.3}),
     ("three.ubj", three, {"objective": "multi:softprob", "num_class": 3}),
