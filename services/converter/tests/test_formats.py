@@ -48,6 +48,7 @@ SAFETENSORS = (40).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}'
         ("model.bin", b"CBM1\0\0\0\0", "catboost"),
         ("model.bin", SAFETENSORS, "safetensors"),
         ("old.pt", b"\x80\x02\x8a\nl\xfc", "torch-state-dict"),
+        ("model.bin", b"\x1c\0\0\0TFL3", "tflite"),
         ("model.ONNX", b"\x08\x08", "onnx"),
         ("model.pkl", b"\x80\x04", "sklearn"),
     ],

@@ -32,7 +32,7 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
         **{f"three.{ending}": {} for ending in ("ubj", "txt", "cbm")},
     },
     "tensorflow": {
-        **{name: {} for name in ("two.keras", "two.h5", "two_saved", "two.pb")},
+        **{name: {} for name in ("two.keras", "two.h5", "two_saved", "two.pb", "two.tflite")},
         **{name: {} for name in ("recurrent.keras", "any_size.keras", "masked.keras")},
         "coded.keras": {"trust": True},
     },

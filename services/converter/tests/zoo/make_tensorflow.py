@@ -22,6 +22,7 @@ two.export(folder / "two_saved", verbose=False)
 frozen = tf.function(two.call).get_concrete_function(tf.TensorSpec([None, 16, 16, 3], name="image"))
 graph = convert_variables_to_constants_v2(frozen).graph.as_graph_def()
 tf.io.write_graph(graph, str(folder), "two.pb", as_text=False)
+(folder / "two.tflite").write_bytes(tf.lite.TFLiteConverter.from_keras_model(two).convert())
 
 steps = keras.Input((5, 4))
 recurrent = layers.Dense(2)(layers.GRU(3)(layers.LSTM(6, return_sequences=True)(steps)))
