@@ -41,6 +41,7 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
         "bare.npz": {"model": "jax_nets:bare", "inputs": FIVE},
     },
     "paddle": {"net.json": {}},
+    "mxnet": {"net-symbol.json": {"inputs": [{"name": "data", "shape": ["batch", 3, 16, 16]}]}},
 }
 REFUSED = [
     ("classical", "logistic.joblib", {}, r"convert\.trust: reading sklearn can run code that lies in it"),

@@ -14,7 +14,7 @@ Dtype = Literal[
 Target = Literal["onnx", "triton"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
-    "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle",
+    "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "mxnet",
     "sklearn", "xgboost", "lightgbm", "catboost",
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""

@@ -60,6 +60,7 @@ TF2ONNX = Exporter("tf2onnx", "tf2onnx", first=13, last=18, tries=(NEWEST, 15))
 """Source of the last: tf2onnx.constants.OPSET_TO_IR_VERSION."""
 JAX2ONNX = Exporter("jax2onnx", "jax2onnx", first=17, tries=(NEWEST, 21))
 PADDLE2ONNX = Exporter("paddle2onnx", "paddle2onnx", first=7, last=19, tries=(NEWEST, 17, 13))
+MX2ONNX = Exporter("mx2onnx", "MXNet's own exporter")
 CATBOOST = Exporter("catboost", "CatBoost's own exporter", tries=(NEWEST,))
 
 SOURCES: dict[Format, Source] = {
@@ -75,6 +76,7 @@ SOURCES: dict[Format, Source] = {
     "tflite": Source("tensorflow", "tflite_model", (TF2ONNX,), "tensorflow", inputs=True),
     "jax": Source("jax", "jax_model", (JAX2ONNX,), "jax", factory=True),
     "paddle": Source("paddle", "paddle_model", (PADDLE2ONNX,), "paddle", inputs=True),
+    "mxnet": Source("mxnet", "mxnet_model", (MX2ONNX,), "mxnet"),
     "sklearn": Source("sklearn", "classical", (SKL2ONNX,), "classical", code=True, inputs=True),
     "xgboost": Source("xgboost", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
     "lightgbm": Source("lightgbm", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
@@ -139,6 +141,7 @@ def _by_content(head: bytes, members: Collection[str], ending: str) -> Format | 
         ("catboost", head.startswith(b"CBM1")),
         ("lightgbm", head.startswith(b"tree\n")),
         ("paddle", head.startswith(b"{") and b'"base_code"' in head),
+        ("mxnet", head.startswith(b"{") and b'"nodes"' in head and b'"op"' in head),
         ("xgboost", head.startswith(b"{") and b'"learner"' in head),
         ("safetensors", is_safetensors and ending in {"safetensors", "bin"}),
     )
