@@ -9,16 +9,31 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from trainyard.client import files
 from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.cli.watching import watch_conversion
-from trainyard.common.errors import InvalidInput
+from trainyard.client.converting import EXAMPLE, conversion, tensor
 
 
 def convert(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A job file with a `convert:` block, or a conversion file.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model's file or folder, or a job file with a `convert:` block.")
+    ],
+    to: Annotated[list[str] | None, typer.Option("--to", help="onnx, triton; may be repeated. Default: both.")] = None,
+    name: Annotated[str | None, typer.Option(help="The model's name; default: the file's or the job's.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="module:factory that builds the model, for weights alone; from this folder.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", help=f"{EXAMPLE}; where the model does not say it itself.")
+    ] = None,
+    samples: Annotated[Path | None, typer.Option(help="An .npz of inputs by name, to prove the numbers on.")] = None,
+    signature: Annotated[str | None, typer.Option(help="Of a SavedModel.")] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="The file may carry code (a pickle, a Lambda layer) that is run in a sandbox."),
+    ] = False,
     artifacts: Annotated[
         Path | None, typer.Option(help="The folder with weights and samples; default: the file's.")
     ] = None,
@@ -26,17 +41,16 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Convert a trained model to ONNX and Triton, and prove that the numbers are equal."""
-    document = files.read(file)
-    block = document.get("convert")
-    if not isinstance(block, dict):
-        raise InvalidInput.one(f"{file} has no `convert:` block")
-    folder = artifacts or (file if file.is_dir() else file.parent)
-    spec = {
-        "framework": "pytorch",
-        "workdir": document["workdir"],
-        "artifacts": str(folder.resolve()),
-        "convert": {"name": document.get("name"), **block},
+    said = {
+        "to": to,
+        "name": name,
+        "model": model,
+        "inputs": [tensor(text) for text in inputs] if inputs else None,
+        "samples": str(samples.resolve()) if samples else None,
+        "signature": signature,
+        "trust": trust or None,
     }
+    spec = conversion(file, said, artifacts)
     with yard(ctx) as gateway:
         view = gateway.convert(spec)
         if watch:
@@ -50,9 +64,9 @@ def convert(
         output.as_json(view)
     else:
         output.console.print(output.conversion_words(view))
-        for name in ("onnx", "repository", "report_html"):
-            if view.result and view.result.get(name):
-                output.console.print(f"  {name:<12} {view.result[name]}")
+        for made in ("onnx", "repository", "report_html"):
+            if view.result and view.result.get(made):
+                output.console.print(f"  {made:<12} {view.result[made]}")
     if watch and view.state != "succeeded":
         raise typer.Exit(exits.NOT_SUCCESSFUL)
 
