@@ -76,7 +76,8 @@ def test_a_spec_survives_the_wire() -> None:
         ({"timeouts": {"grace": "soon"}}, "timeouts.grace", "90s"),
         ({"roles": {"ps": {}}, "replicas": 2}, "", "inside each of `roles`"),
         ({"convert": {"model": "no-colon", "inputs": [{"name": "x"}]}}, "convert.model", "does not fit"),
-        ({"convert": {"model": "m:f", "inputs": []}}, "convert.inputs", "at least 1 item"),
+        ({"convert": {"model": "m:f", "inputs": []}}, "convert.inputs", "does not say what goes into"),
+        ({"convert": {"weights": "net.safetensors"}}, "convert.inputs", "does not say what goes into"),
     ],
 )
 def test_faults_are_told_where_they_are(changes: dict[str, Any], where: str, says: str) -> None:

@@ -70,6 +70,16 @@ def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
         format_of(tmp_path)
 
 
+def test_arrays_alone_are_what_the_framework_says(tmp_path: Path) -> None:
+    weights, samples = tmp_path / "net.safetensors", tmp_path / "samples.npz"
+    weights.write_bytes(SAFETENSORS)
+    samples.touch()
+    assert [format_of(weights, name) for name in (None, "pytorch", "jax")] == ["safetensors", "safetensors", "jax"]
+    assert format_of(samples, "jax") == "jax"
+    with pytest.raises(InvalidInput, match=r"samples\.npz is in no format"):
+        format_of(samples, "pytorch")
+
+
 def test_every_format_has_a_row_and_every_row_a_worker() -> None:
     assert set(formats.SOURCES) == set(get_args(Format))
     folder = Path(next(iter(workers.__path__)))

@@ -72,7 +72,7 @@ def _on_this_side(request: ConversionRequested, claims: Claims) -> ConversionReq
 def _open(record: Record) -> Opened:
     spec = record.spec
     path = Path(record.request.spec.artifacts) / spec.weights
-    found = spec.format or opening.format_of(path)
+    found = spec.format or opening.format_of(path, record.request.spec.framework)
     source = formats.SOURCES[found]
     problems = []
     if source.code and not spec.trust:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from trainyard.common.contract.model import IMPORT_PATH, TENSOR_NAME, DnsLabel, Spec, Text
 
@@ -18,6 +18,9 @@ Format = Literal[
     "sklearn", "xgboost", "lightgbm", "catboost",
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""
+
+WITHOUT_INPUTS = (".pt", ".pth", ".pt2", ".safetensors")
+"""How files end that never say what goes into their model: told when a job is submitted, not when it has been trained."""
 
 
 class TensorSpec(Spec):
@@ -53,7 +56,7 @@ class ConvertSpec(Spec):
     """Of a SavedModel; absent: `serving_default`, or the only one."""
     trust: bool = False
     """Formats that can carry code (pickles) may be read; they are read in a sandbox all the same."""
-    inputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64)] = ()
+    inputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64, validate_default=True)] = ()
     """May be left out where the format says what goes in."""
     outputs: Annotated[tuple[TensorSpec, ...], Field(max_length=64)] = ()
     samples: Annotated[Text, Field(max_length=1024)] | None = None
@@ -65,6 +68,13 @@ class ConvertSpec(Spec):
     """Absent: by dtype, for a whole network."""
     labels: tuple[Annotated[str, Field(max_length=200)], ...] = ()
     """Class names, by index."""
+
+    @field_validator("inputs")
+    @classmethod
+    def _are_said_by_somebody(cls, value: tuple[TensorSpec, ...], info: ValidationInfo) -> tuple[TensorSpec, ...]:
+        if not value and str(info.data.get("weights", "")).lower().endswith(WITHOUT_INPUTS):
+            raise ValueError("this format does not say what goes into the model: give name, dtype and shape of each input")
+        return value
 
 
 class ConversionSpec(Spec):

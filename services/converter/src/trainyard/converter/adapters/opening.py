@@ -10,8 +10,9 @@ from trainyard.common.errors import InvalidInput
 from trainyard.converter.core import formats
 
 
-def format_of(path: Path) -> Format:
-    """Raises InvalidInput where there is nothing, or nothing that is known."""
+def format_of(path: Path, framework: str | None = None) -> Format:
+    """`framework`: what it was trained with, where somebody knows. Raises InvalidInput where there is nothing, or
+    nothing that is known."""
     try:
         if path.is_dir():
             return formats.told_folder(path.name, {child.name for child in path.iterdir()})
@@ -21,7 +22,7 @@ def format_of(path: Path) -> Format:
         raise InvalidInput.one(f"there is no model at {path}", "convert.weights") from None
     except OSError as error:
         raise InvalidInput.one(f"{path} cannot be read: {error.strerror}", "convert.weights") from error
-    return formats.told(path.name, head, _members(path) if head.startswith(b"PK") else ())
+    return formats.told(path.name, head, _members(path) if head.startswith(b"PK") else (), framework)
 
 
 def _members(path: Path) -> list[str]:

@@ -93,11 +93,14 @@ def told_folder(name: str, members: Collection[str]) -> Format:
     )
 
 
-def told(name: str, head: bytes, members: Collection[str] = ()) -> Format:
-    """The format of a file, by its content first. `members`: names in it, where it is a zip archive. Raises InvalidInput."""
+def told(name: str, head: bytes, members: Collection[str] = (), framework: str | None = None) -> Format:
+    """The format of a file, by its content first. `members`: names in it, where it is a zip archive; `framework`: what it was
+    trained with, where somebody knows: arrays alone do not tell. Raises InvalidInput."""
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     found = _by_content(head, members, ending) or _BY_NAME.get(ending)
-    if found is None:
+    if found == "safetensors" and framework == "jax":
+        found = "jax"
+    if found is None or (found == "jax" and framework not in {None, "jax"}):
         known = ", ".join(sorted({f".{ending}" for ending in _BY_NAME}))
         raise InvalidInput.one(
             f"{name} is in no format that is known here",
@@ -120,7 +123,6 @@ _BY_NAME: dict[str, Format] = {
     "tflite": "tflite",
     "npz": "jax",
     "msgpack": "jax",
-    "pdmodel": "paddle",
     "joblib": "sklearn",
     "pkl": "sklearn",
     "ubj": "xgboost",

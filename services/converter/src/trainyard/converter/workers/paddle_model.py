@@ -1,12 +1,9 @@
-"""PaddlePaddle: an inference model, as paddle.jit.save writes it (`.json` or `.pdmodel`, and `.pdiparams` beside it)."""
+"""PaddlePaddle: an inference model, as paddle.jit.save writes it (`.json`, and `.pdiparams` beside it)."""
 
 import os
 import re
 
 import numpy
-
-os.environ.setdefault("FLAGS_enable_pir_api", "1")
-
 import paddle
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
