@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trainyard.client.cli import output, streams
+from trainyard.client.cli import exits, output, streams
 from trainyard.common.contract.views import ConversionView, EventView, JobView
 from trainyard.common.lifecycle.states import State
 
@@ -16,8 +16,8 @@ RETRIES = {"user": 1, "infrastructure": 3, "preemption": 10}
 
 def view(state: State, **changes: Any) -> JobView:
     base: dict[str, Any] = {"job_id": "j", "name": "a", "project": "p", "framework": "generic", "owner": "ann"}
-    spec = {"retries": RETRIES}
-    return JobView(**base, state=state, submitted_at="2026-12-01T10:00:00Z", spec=spec, last_seq=1, **changes)
+    changes = {"spec": {"retries": RETRIES}, **changes}
+    return JobView(**base, state=state, submitted_at="2026-12-01T10:00:00Z", last_seq=1, **changes)
 
 
 def shown(job: JobView) -> dict[str, str]:
@@ -71,3 +71,14 @@ def test_events_are_printed_as_they_are_and_in_columns() -> None:
         found.append(captured.get().rstrip())
     assert [line.partition(message)[1:] for line in found] == [(message, "")] * 2
     assert len({len(line) for line in found}) == 1
+
+
+def test_a_job_whose_results_were_not_kept_is_not_waited_for_to_be_converted() -> None:
+    kept, asks = {"outputs": "file:///o"}, {"convert": {"model": "model:build"}}
+    lost = view(State.SUCCEEDED, spec=asks, result={"seconds": 1.0})
+    assert "TRAINYARD_OUTPUT_CLAIM" in (output.unconverted(lost) or "")
+    assert exits.of_job(lost) == exits.NOT_SUCCESSFUL
+    for job in (view(State.SUCCEEDED, spec=asks, result=kept), view(State.SUCCEEDED, spec={}, result={})):
+        assert output.unconverted(job) is None
+        assert exits.of_job(job) == exits.OK
+    assert output.unconverted(view(State.FAILED, spec=asks, result={})) is None
