@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from trainyard.client.cli import nodes, output, streams
+from trainyard.client.cli import exits, nodes, output, streams
 from trainyard.common.contract.inventory import Node
 from trainyard.common.contract.views import ConversionView, EventView, JobView
 from trainyard.common.lifecycle.states import State
@@ -17,8 +17,8 @@ RETRIES = {"user": 1, "infrastructure": 3, "preemption": 10}
 
 def view(state: State, **changes: Any) -> JobView:
     base: dict[str, Any] = {"job_id": "j", "name": "a", "project": "p", "framework": "generic", "owner": "ann"}
-    spec = {"retries": RETRIES}
-    return JobView(**base, state=state, submitted_at="2026-12-01T10:00:00Z", spec=spec, last_seq=1, **changes)
+    changes = {"spec": {"retries": RETRIES}, **changes}
+    return JobView(**base, state=state, submitted_at="2026-12-01T10:00:00Z", last_seq=1, **changes)
 
 
 def shown(job: JobView) -> dict[str, str]:
@@ -96,3 +96,14 @@ def test_how_many_replicas_there_are_and_are_to_be(
     state: State, now: dict[str, int], asked: dict[str, int], says: str
 ) -> None:
     assert shown(view(state, replicas=asked, replicas_now=now))["replicas"] == says
+
+
+def test_a_job_whose_results_were_not_kept_is_not_waited_for_to_be_converted() -> None:
+    kept, asks = {"outputs": "file:///o"}, {"convert": {"model": "model:build"}}
+    lost = view(State.SUCCEEDED, spec=asks, result={"seconds": 1.0})
+    assert "TRAINYARD_OUTPUT_CLAIM" in (output.unconverted(lost) or "")
+    assert exits.of_job(lost) == exits.NOT_SUCCESSFUL
+    for job in (view(State.SUCCEEDED, spec=asks, result=kept), view(State.SUCCEEDED, spec={}, result={})):
+        assert output.unconverted(job) is None
+        assert exits.of_job(job) == exits.OK
+    assert output.unconverted(view(State.FAILED, spec=asks, result={})) is None

@@ -37,6 +37,14 @@ async def test_browsers_and_strangers(world: Any, headers: dict[str, str], statu
         assert response.headers["content-type"] == "application/problem+json"
 
 
+async def test_a_refused_body_is_told_what_is_taken(world: Any) -> None:
+    """curl says application/x-www-form-urlencoded where nobody says what a zip is."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    refused = await world.http.put("/v1/sources", content=b"PK", headers=headers)
+    assert refused.status_code == 415
+    assert "application/zip" in refused.json()["detail"]
+
+
 async def test_a_token_names_the_owner(world: Any) -> None:
     token = Tokens(world.state / "tokens.json").create("bob")
     headers = {"Authorization": f"Bearer {token}"}

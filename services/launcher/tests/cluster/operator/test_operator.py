@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trainyard.cluster_double.kubelet.script import forever, run
+from trainyard.cluster_double.kubelet.script import bad_image, forever, run
 from trainyard.common.testing.eventually import eventually
 
 pytestmark = pytest.mark.integration
@@ -57,6 +57,22 @@ async def test_deleting_the_resource_cancels_the_job(cluster: Any, gateway: Any)
     await cluster.until(job, "cancelled")
     await gateway.nothing_left()
     assert gateway.jobs
+
+
+async def test_why_a_job_waited_is_not_said_of_its_end(cluster: Any, gateway: Any) -> None:
+    cluster.kubelet.plan(bad_image())
+    gateway.apply()
+    job = (await gateway.state("starting"))["jobId"]
+    await cluster.seen(job, "pending")
+
+    async def said() -> bool:
+        return "message" in await gateway.state("starting")
+
+    await eventually(said)
+    await cluster.cancel(job)
+    status = await gateway.state("cancelled")
+    assert "message" not in status
+    assert true(status) == {"Accepted", "Cancelled"}
 
 
 async def test_a_job_that_the_resource_never_came_to_name_is_cancelled_too(cluster: Any, gateway: Any) -> None:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from trainyard.client.cli import output
 from trainyard.common.contract.views import JobView
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, TrainyardError, Unauthorized, Unavailable
 from trainyard.common.lifecycle.states import State
@@ -30,8 +31,8 @@ _BY_ERROR: tuple[tuple[type[BaseException], int], ...] = (
 
 
 def of_job(job: JobView) -> int:
-    """0 for a job that succeeded, and whose conversion did not fail."""
-    failed = any(conversion.state == "failed" for conversion in job.conversions)
+    """0 for a job that succeeded, and whose conversion did not fail and was not left out."""
+    failed = output.unconverted(job) or any(conversion.state == "failed" for conversion in job.conversions)
     return OK if job.state is State.SUCCEEDED and not failed else NOT_SUCCESSFUL
 
 

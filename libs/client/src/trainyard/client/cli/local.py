@@ -38,7 +38,7 @@ def up(
     layout = Layout.read(os.environ)
     preflight.state_folder(layout.state)
     if is_held(layout.lock):
-        output.console.print(f"the yard is up already: {layout.url('job-api')}")
+        output.console.print(f"the yard is up already: {layout.url('job-api')}; other settings count after `yard down`")
     elif detach:
         _detach(layout)
     else:

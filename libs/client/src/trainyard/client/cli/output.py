@@ -55,6 +55,13 @@ def state(value: State | str) -> str:
     return f"[{colour}]{value}[/{colour}]" if colour else str(value)
 
 
+def unconverted(job: JobView) -> str | None:
+    """Why a job that asked to be converted never will be: nothing that it wrote was kept. None: that is not so."""
+    if job.state is not State.SUCCEEDED or not job.spec.get("convert") or (job.result or {}).get("outputs"):
+        return None
+    return "nothing to convert: the results ended with the pods; TRAINYARD_OUTPUT_CLAIM names a claim that keeps them"
+
+
 def jobs_table(jobs: list[JobView]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("JOB", "NAME", "FRAMEWORK", "STATE", "PROGRESS", "AGE", "OWNER"):

@@ -17,7 +17,10 @@ def watch_job(gateway: Yard, job: JobView, *, quiet: bool = False) -> JobView:
         for event in gateway.follow_events(job.job_id):
             _job_step(progress, bar, event)
         view = gateway.wait(job.job_id)
-        if view.state is State.SUCCEEDED and view.spec.get("convert"):
+        why_not = output.unconverted(view)
+        if why_not is not None:
+            progress.add_task("convert", total=1.0, words=why_not)
+        elif view.state is State.SUCCEEDED and view.spec.get("convert"):
             conversion_id = gateway.conversion_of(job.job_id).conversion_id
             watch_conversion(gateway, conversion_id, progress)
             gateway.wait_conversion(conversion_id)

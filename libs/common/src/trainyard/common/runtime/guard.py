@@ -66,7 +66,9 @@ class Guard:
         if scope["method"] in {"POST", "PUT", "PATCH"} and headers.get("content-length", "0") != "0":
             kind = headers.get("content-type", "").split(";")[0].strip().lower()
             if kind not in BODY_TYPES:
-                return problems.problem(415, f"a body of type {kind or 'none'} is not taken; send application/json")
+                return problems.problem(
+                    415, f"a body of type {kind or 'none'} is not taken; send one of {', '.join(sorted(BODY_TYPES))}"
+                )
         return None
 
 

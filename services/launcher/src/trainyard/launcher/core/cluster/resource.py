@@ -99,7 +99,7 @@ def refused(resource: Resource, message: str, now: str) -> Document:
 
 
 def status(resource: Resource, told: Sequence[Recorded[Any]], now: str) -> Document:
-    """From the last event of each kind of its job."""
+    """From the last event of each kind of its job. None: not so, or not any more, for it is merged into what stands there."""
     head = fold(resource.job_id or "", ((item.seq, item.event) for item in told))
     state = head.state or State.SUBMITTED
     by_kind = {item.event.kind: item for item in told}
@@ -108,7 +108,7 @@ def status(resource: Resource, told: Sequence[Recorded[Any]], now: str) -> Docum
     message = (getattr(moved.event, "message", None) if moved is not None else None) or ""
     reason = getattr(moved.event, "reason", None) if moved is not None else None
     ended = moved.time if moved is not None and state.terminal else None
-    made = {
+    return {
         "jobId": resource.job_id,
         "state": state.value,
         "framework": _framework(resource.spec.get("framework")),
@@ -124,7 +124,6 @@ def status(resource: Resource, told: Sequence[Recorded[Any]], now: str) -> Docum
         "observedGeneration": resource.generation,
         "conditions": _conditions(resource, state, str(reason.value) if reason is not None else "", message, now),
     }
-    return {name: value for name, value in made.items() if value is not None}
 
 
 def _conditions(resource: Resource, state: State, reason: str, message: str, now: str) -> list[Document]:
