@@ -9,6 +9,8 @@ import pytest
 
 from trainyard.common.contract.commands import AvoidNode, ForgiveNode
 from trainyard.common.contract.inventory import BUCKET, Node
+from trainyard.common.contract.nodes import NodeAvoided, NodeForgiven
+from trainyard.common.errors import StaleSequence
 
 
 @pytest.fixture
@@ -77,3 +79,17 @@ async def test_over_nats(world: Any) -> None:
     assert (await world.bus.request(AvoidNode(node="gpu-2.example"))).status == 404
     assert (await world.bus.request(AvoidNode(node="gpu-1.example", message="x" * 501))).status == 422
     assert [item.event.kind for item in await said(world, "gpu-1.example")] == ["avoided", "forgiven"]
+
+
+async def test_of_two_at_once_nobody_is_passed_over(world: Any) -> None:
+    """Both read the log before either has written: the second is told, and reads again."""
+    first = NodeAvoided(node="gpu-0.example", number=0, by="ann", seconds=7200, until=7200.0)
+    seq = await world.bus.append(first, after=0)
+    for other in (
+        first.model_copy(update={"seconds": 86_400.0}),
+        first.model_copy(update={"by": "bob"}),
+        NodeForgiven(node="gpu-0.example", number=0, by="bob"),
+    ):
+        with pytest.raises(StaleSequence):
+            await world.bus.append(other, after=0)
+    assert await world.bus.append(first, after=0) == seq
