@@ -186,7 +186,7 @@ class Reconciler:
             return
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
-            self._offer(latest)
+            self._prepare(latest)  # it may have been resized, beyond what there is
             self._admit()
 
     def _offer(self, job: Job) -> None:
