@@ -228,10 +228,10 @@ class Reconciler:
     async def _renew(self, job: Job) -> Given | None:
         """Accelerators for another attempt: one of those that it had may be what the last one failed of. Raises
         Unschedulable where too few are left."""
-        need = self._need(job.at_asked_size())
+        need = self._need(job)
         there = [device.id for device in await asyncio.to_thread(self._accelerators)] if need.devices else []
         given = self._admission.renew(job.job_id, need, there)
-        if job.resizing:
+        if not job.resizing:  # who still waits for more is not passed
             self._admit()  # it may hold less now
         fault = self._admission.impossible(need) if given is None else None
         if fault is not None:
