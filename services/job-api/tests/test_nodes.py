@@ -6,9 +6,14 @@ import time
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from trainyard.common.bus.port import Request
 from trainyard.common.contract.commands import AvoidNode, ForgiveNode
 from trainyard.common.contract.inventory import BUCKET, Node
+from trainyard.common.contract.nodes import BY_ITSELF, NodeAvoided, NodeForgiven
+from trainyard.common.errors import StaleSequence
+from trainyard.job_api.nodes import on_avoid
 
 
 @pytest.fixture
@@ -77,3 +82,30 @@ async def test_over_nats(world: Any) -> None:
     assert (await world.bus.request(AvoidNode(node="gpu-2.example"))).status == 404
     assert (await world.bus.request(AvoidNode(node="gpu-1.example", message="x" * 501))).status == 422
     assert [item.event.kind for item in await said(world, "gpu-1.example")] == ["avoided", "forgiven"]
+
+
+async def test_of_two_at_once_nobody_is_passed_over(world: Any) -> None:
+    """Both read the log before either has written: the second is told, and reads again."""
+    first = NodeAvoided(node="gpu-0.example", number=0, by="ann", seconds=7200, until=7200.0)
+    seq = await world.bus.append(first, after=0)
+    for other in (
+        first.model_copy(update={"seconds": 86_400.0}),
+        first.model_copy(update={"by": "bob"}),
+        NodeForgiven(node="gpu-0.example", number=0, by="bob"),
+    ):
+        with pytest.raises(StaleSequence):
+            await world.bus.append(other, after=0)
+    assert await world.bus.append(first, after=0) == seq
+
+
+@pytest.mark.usefixtures("nodes")
+async def test_who_bears_the_launchers_name_speaks_as_somebody_all_the_same(world: Any) -> None:
+    command = AvoidNode(node="gpu-1.example", seconds=600)
+    await on_avoid(world.api._gateway, Request(command, "1", BY_ITSELF), command)
+    assert [item.event.by for item in await said(world, "gpu-1.example")] == [f"user/{BY_ITSELF}"]
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan")])
+def test_a_span_has_an_end(seconds: float) -> None:
+    with pytest.raises(ValidationError):
+        AvoidNode(node="gpu-1.example", seconds=seconds)

@@ -48,11 +48,13 @@ def _helper(command: str, *args: str) -> bytes:
         (_with("cluster", server="notaurl"), "the server 'notaurl' for cluster 'double', which is no address"),
         (_with("cluster", server="https://"), "which is no address (an address such as https://"),
         (_with("cluster", server="https://host:port"), "which is no address"),
+        (_with("cluster", server="https://a b:6443"), "which is no address"),
+        (_with("cluster", server="https://a\nb:6443"), "which is no address"),
         (_with("cluster", **{"insecure-skip-tls-verify": "no"}), "insecure-skip-tls-verify must be true or false"),
         (_with("cluster", server="https://h", **{"certificate-authority": "/no/ca"}), "/no/ca"),
         (_with("cluster", server="https://h", **{"certificate-authority-data": "%"}), "cannot be used"),
         (_with("cluster", server="https://h", **{"certificate-authority-data": "aGVsbG8="}), "cannot be used"),
-        (_with("user", token=5), "users.0.user.token must be text, not 5"),
+        (_with("user", token=5), "users.0.user.token must be text ("),
         (_with("user", token="a\nb"), "a token for 'tester' with characters that no token has"),
         (_without("current-context"), "names no current context (`kubectl config use-context NAME`; there are: double)"),
         (_without("contexts"), "has no context 'double'"),
@@ -79,9 +81,25 @@ async def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, content: bytes, 
     assert "\n" not in said
 
 
+@pytest.mark.parametrize(
+    "users", [{"me": {"token": "s3cret"}}, [{"name": "me", "user": {"token": ["s3cret"]}}], "s3cret"]
+)
+async def test_no_credentials_are_told(tmp_path: Path, users: Any) -> None:
+    """Whoever writes the file by hand misplaces a token easily, and what is wrong with the file is read in logs."""
+    path = tmp_path / "config"
+    path.write_bytes(_without("users", users=users))
+    with pytest.raises(InvalidInput, match=r"cannot be used: users\S* must be") as raised:
+        await Api.connect(str(path))
+    assert "s3cret" not in str(raised.value)
+
+
 async def test_a_folder_a_file_that_is_not_there_and_a_context_that_is_not() -> None:
     with pytest.raises(InvalidInput, match="there is no file /no/where"):
         await Api.connect("/no/where")
+    with pytest.raises(InvalidInput, match="there is no file ~nobody-here/config"):
+        await Api.connect("~nobody-here/config")
+    with pytest.raises(InvalidInput, match="there is no file /tmp/xxx"):
+        await Api.connect(f"/tmp/{'x' * 5000}")
     with pytest.raises(InvalidInput, match="/tmp is a folder"):
         await Api.connect("/tmp")
     with pytest.raises(InvalidInput, match="/proc/self/mem cannot be read: Input/output error"):  # also for root

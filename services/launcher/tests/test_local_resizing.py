@@ -163,3 +163,43 @@ async def test_a_launcher_that_starts_meanwhile_goes_on_with_it(world: Any, tmp_
     go.touch()
     await world.until(job, "succeeded")
     assert (await world.kinds(job)).count("restarting") == 1
+
+
+async def test_what_can_never_be_had_is_taken_back_while_the_image_is_built(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else would ever start: nobody passes the head of the queue."""
+    images, built = world.reconciler._images, asyncio.Event()
+    known = images.interpreter
+
+    async def build(image: str) -> None:
+        del image
+        await built.wait()
+
+    async def fraction(image: str) -> None:
+        del image
+
+    monkeypatch.setattr(images, "interpreter", lambda image: known(image) if built.is_set() else None)
+    monkeypatch.setattr(images, "build", build)
+    monkeypatch.setattr(images, "fraction", fraction)
+    job = await world.submit("true", replicas=2)
+    await world.until(job, "queued")
+    await resize(world, job, 9)
+    await asyncio.sleep(0.2)
+    built.set()
+    await world.until(job, "succeeded", within=10)
+    assert (await world.kinds(job)).count("resized") == 2
+
+
+async def test_two_that_grow_do_not_wait_for_each_other_when_they_fail(world: Any, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    fails = f"[ $TRAINYARD_ATTEMPT = 1 ] || exit 0; while [ ! -e {go} ]; do sleep 0.05; done; exit 1"
+    jobs = [await world.submit(fails, replicas=2, retries={"user": 1}, timeouts={"grace": 1}) for _ in range(2)]
+    for job in jobs:
+        await runs(world, job, 1)
+    for job in jobs:
+        await resize(world, job, 4)
+        await world.until(job, "pending")
+    go.touch()
+    for job in jobs:
+        await world.until(job, "succeeded")

@@ -81,6 +81,17 @@ def test_what_was_told_last_counts() -> None:
     assert refused([]) is None
 
 
+def test_how_long_it_is_refused_counts_from_the_first_that_was_refused_alike() -> None:
+    """One role has waited for a quota for an hour, then another one's account was not found: that is new."""
+    quota = read(event("FailedCreate", "exceeded quota: q", f"{ROOT}-ps"))
+    account = read(event("FailedCreate", 'serviceaccount "a" not found', at="2026-12-01T11:00:00Z"))
+    assert quota is not None
+    assert account is not None
+    pending = refused([quota, account])
+    assert pending is not None
+    assert (pending.reason, pending.since) == (EndReason.START, AT + 3600)
+
+
 @pytest.mark.parametrize(
     ("reason", "message", "expected", "words"),
     [

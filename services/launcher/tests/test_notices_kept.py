@@ -40,3 +40,18 @@ def test_an_older_one_does_not_take_the_place_of_a_newer(kept: Any) -> None:
     kept._on_event(None, notice(root, at=5.0))
     kept._on_event(None, notice(root, at=2.0))
     assert [told.at for told in kept.of("ml", root)] == [5.0]
+
+
+def test_each_try_names_another_pod_and_it_is_refused_since_the_first(kept: Any) -> None:
+    root = "a-k3m9q7rt-1"
+
+    def refused(at: float, says: str) -> Notice:
+        return Notice("ml", f"{root}-worker", "FailedCreate", f'pods "{at}" is forbidden: {says}', at, at)
+
+    for at in (10.0, 20.0, 300.0):
+        kept._on_event(None, refused(at, 'serviceaccount "a" not found'))
+    assert [(told.since, told.at) for told in kept.of("ml", root)] == [(10.0, 300.0)]
+    kept._on_event(None, refused(400.0, "exceeded quota: q"))
+    assert [told.since for told in kept.of("ml", root)] == [400.0]
+    kept._on_event(None, refused(5000.0, "exceeded quota: q"))
+    assert [told.since for told in kept.of("ml", root)] == [5000.0], "its pods were made meanwhile"

@@ -115,8 +115,16 @@ class TestDecisions:
         done = [RankSeen(rank, Phase.ENDED, exit_code=0) for rank in (0, 1)]
         assert appended(decide(sight(resizing(State.RUNNING), Room(), done))).kind == "succeeded"
 
-    def test_before_an_attempt_it_waits_for_the_room(self) -> None:
-        assert decide(sight(resizing(State.RESTARTING), Room(waits="no room"), ())) == Wait()
+    def test_before_its_first_attempt_it_waits_for_the_room(self) -> None:
+        assert decide(sight(resizing(State.QUEUED), Room(waits="no room"), ())) == Wait()
+
+    def test_while_there_is_no_room_another_attempt_has_the_old_size(self) -> None:
+        """It would keep what it holds from the others, who may keep from it what it waits for."""
+        job = resizing(State.RESTARTING)
+        event = appended(decide(sight(job, Room(waits="no room"), ())))
+        assert (event.kind, event.attempt, event.replicas) == ("starting", 2, {"worker": 2})
+        after = apply(job, event, 8, 0.0)
+        assert (sizes(after.spec), after.resizing) == ({"worker": 2}, True)
 
 
 def queue(*others: str, capacity: float = 4, devices: Sequence[Device] = ()) -> Admission:

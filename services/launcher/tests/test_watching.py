@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from trainyard.common.clock import SystemClock
 from trainyard.common.errors import Unavailable
 from trainyard.common.testing.eventually import eventually
 from trainyard.launcher.adapters.kubernetes import api as apis
-from trainyard.launcher.adapters.kubernetes import kinds, logs
+from trainyard.launcher.adapters.kubernetes import kinds, logs, watching
 from trainyard.launcher.adapters.kubernetes.api import Api
 from trainyard.launcher.adapters.kubernetes.logs import PodLogs
 from trainyard.launcher.adapters.kubernetes.throttle import Throttle
@@ -74,6 +75,17 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_told_once(
     assert sorted(informer.all()) == ["fatal", "one", "three", "two"]
     said = capsys.readouterr().out
     assert [said.count(f"object=('default', '{name}')") for name in ("bad", "worse", "loud")] == [1, 1, 1]
+
+
+def test_what_cannot_be_read_is_remembered_of_so_many_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's events come and go for ever, and any of them may be one."""
+    monkeypatch.setattr(watching, "MOST_UNREADABLE", 3)
+    nobody: Any = None
+    informer = Informer[str](nobody, kinds.EVENT, Scope(), SystemClock(), lambda document: str(document["words"]))
+    for number in range(10):
+        metadata = {"namespace": "ml", "name": f"e{number}", "resourceVersion": str(number)}
+        informer._take(json.dumps({"type": "ADDED", "object": {"metadata": metadata}}).encode())
+    assert [name for _, name in informer._unreadable] == ["e7", "e8", "e9"]
 
 
 @pytest.fixture

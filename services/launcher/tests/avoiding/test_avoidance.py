@@ -92,6 +92,21 @@ async def test_a_cluster_that_loses_many_nodes_avoids_a_part_of_them(
     assert sorted(made.marks()) == sorted(name for name, record in known.items() if record.avoided(AT))
 
 
+def test_who_was_heard_of_longest_ago_is_forgotten_first_after_a_restart_too(tmp_path: Path) -> None:
+    with Store(tmp_path / "x", SCHEMA, "log") as store:
+        records = NodeRecords(store.db)
+        for seq, (name, at) in enumerate((("z", AT), ("a", AT + 8 * 86_400)), start=1):
+            records.told(NodeForgiven(node=name, number=0, by="ann"), seq, at)
+        with store.transaction() as db:
+            records.save(db)
+        again = NodeRecords(store.db)
+        assert list(again.all()) == list(records.all()) == ["a"]
+        records.told(NodeForgiven(node="m", number=0, by="ann"), 3, AT + 7 * 86_400)
+        with store.transaction() as db:
+            records.save(db)
+        assert list(NodeRecords(store.db).all()) == ["m", "a"]
+
+
 def test_what_is_known_is_stored_and_bounded(tmp_path: Path) -> None:
     with Store(tmp_path / "x", SCHEMA, "log") as store:
         records = NodeRecords(store.db)

@@ -12,7 +12,7 @@ from trainyard.common.bus.port import Request
 from trainyard.common.contract.commands import AvoidNode, ForgiveNode
 from trainyard.common.contract.explain import nearest
 from trainyard.common.contract.inventory import Node
-from trainyard.common.contract.nodes import NodeAvoided, NodeEvent, NodeForgiven
+from trainyard.common.contract.nodes import BY_ITSELF, NodeAvoided, NodeEvent, NodeForgiven
 from trainyard.common.contract.quantities import human_seconds
 from trainyard.common.errors import Conflict, InvalidInput, NotFound, StaleSequence, Unavailable
 from trainyard.job_api.gateway import Gateway
@@ -37,11 +37,11 @@ async def avoid(gateway: Gateway, name: str, seconds: float, message: str, owner
 
     def event(number: int) -> NodeEvent:
         return NodeAvoided(
-            **dict(node.itself), number=number, by=owner, message=_checked(message), seconds=seconds, until=until
+            **dict(node.itself), number=number, by=_by(owner), message=_checked(message), seconds=seconds, until=until
         )
 
     await _tell(gateway, name, event)
-    words = f"{owner}: {message}" if message else owner
+    words = f"{_by(owner)}: {message}" if message else _by(owner)
     return ACCEPTED, node.model_copy(update={"avoided_until": until, "avoided_for": words})
 
 
@@ -50,7 +50,7 @@ async def forgive(gateway: Gateway, name: str, message: str, owner: str) -> tupl
     node = await _node(gateway, name)
 
     def event(number: int) -> NodeEvent:
-        return NodeForgiven(**dict(node.itself), number=number, by=owner, message=_checked(message))
+        return NodeForgiven(**dict(node.itself), number=number, by=_by(owner), message=_checked(message))
 
     await _tell(gateway, name, event)
     return ACCEPTED, node.model_copy(update={"avoided_until": None, "avoided_for": None})
@@ -76,6 +76,11 @@ async def _tell(gateway: Gateway, name: str, event: Any) -> None:
             continue
         return
     raise Unavailable(f"so much is being said of node {name} that this was not heard; try again")
+
+
+def _by(owner: str) -> str:
+    """Somebody may bear the name by which the launchers speak: what people say counts for more than that."""
+    return f"user/{owner}" if owner == BY_ITSELF else owner
 
 
 def _checked(message: str) -> str:

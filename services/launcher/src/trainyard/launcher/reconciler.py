@@ -186,7 +186,7 @@ class Reconciler:
             return
         latest = self._jobs.get(job.job_id)
         if latest is not None and latest.head.state in _WAITS:
-            self._offer(latest)
+            self._prepare(latest)  # it may have been resized, beyond what there is
             self._admit()
 
     def _offer(self, job: Job) -> None:
@@ -228,10 +228,10 @@ class Reconciler:
     async def _renew(self, job: Job) -> Given | None:
         """Accelerators for another attempt: one of those that it had may be what the last one failed of. Raises
         Unschedulable where too few are left."""
-        need = self._need(job.at_asked_size())
+        need = self._need(job)
         there = [device.id for device in await asyncio.to_thread(self._accelerators)] if need.devices else []
         given = self._admission.renew(job.job_id, need, there)
-        if job.resizing:
+        if not job.resizing:  # who still waits for more is not passed
             self._admit()  # it may hold less now
         fault = self._admission.impossible(need) if given is None else None
         if fault is not None:

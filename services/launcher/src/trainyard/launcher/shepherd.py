@@ -58,7 +58,7 @@ class Shepherd:
     devices: tuple[tuple[str, ...], ...] = ()
     """Rank → accelerators that admission gave it."""
     renew: Callable[[Job], Awaitable[tuple[tuple[str, ...], ...] | None]] | None = None
-    """Accelerators for another attempt; None while they are not to be had. Raises Unschedulable."""
+    """Accelerators for another attempt of this size; None while they are not to be had. Raises Unschedulable."""
     size: Callable[[Job], Room] | None = None
     """Whether there is room for the size that was asked for; what that takes is kept from then on."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,7 +97,7 @@ class Shepherd:
         if self.job.head.state is State.RESTARTING:
             await self._rest(restart_delay(self.job))
         room = self._room_for_size() if self.job.head.state in _BETWEEN else None
-        if (room is None or not (room.waits or room.fault)) and not await self._renewed(resized=room is not None):
+        if not await self._renewed(room):
             return
         ranks = self.backend.look(self.job) if self.job.head.state in _WITH_RANKS else ()
         await self._tell_progress(progress, last=bool(ranks) and all(rank.over for rank in ranks))
@@ -120,13 +120,15 @@ class Shepherd:
     def _room_for_size(self) -> Room | None:
         return self.size(self.job) if self.size is not None and self.job.resizing else None
 
-    async def _renewed(self, *, resized: bool) -> bool:
+    async def _renewed(self, room: Room | None) -> bool:
         """Whether the next attempt may begin: it takes its accelerators anew."""
         job = self.job
-        if self.renew is None or not (job.head.state is State.RESTARTING or resized):
+        resized = room is not None and not (room.waits or room.fault)
+        restarts = job.head.state is State.RESTARTING and not (room is not None and room.fault)
+        if self.renew is None or not (restarts or resized):
             return True
         try:
-            given = await self.renew(job)
+            given = await self.renew(job.at_asked_size() if resized else job)
         except Unschedulable as error:
             reason = EndReason.UNSCHEDULABLE
             failed = events.JobFailed(job_id=job.job_id, attempt=job.attempt, reason=reason, message=str(error))

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from trainyard.cluster_double.kubelet.script import bad_image, forever, run
+from trainyard.common.clock import SystemClock
 from trainyard.common.testing.eventually import eventually
+from trainyard.launcher.adapters.kubernetes.operator import Operator
 
 pytestmark = pytest.mark.integration
 
@@ -135,3 +137,11 @@ async def test_a_slow_resource_delays_no_other(cluster: Any, gateway: Any) -> No
     assert time.monotonic() - began < 6.0
     await gateway.state("succeeded", "slow")
     assert len(gateway.jobs) == 2
+
+
+async def test_faults_of_a_resource_that_is_gone_are_forgotten() -> None:
+    nobody: Any = None
+    made = Operator(nobody, nobody, SystemClock(), lambda job_id: True, [])
+    made._later(("default", "gone"))
+    await made._look(("default", "gone"))
+    assert made._faults == {}

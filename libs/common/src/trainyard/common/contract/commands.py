@@ -5,7 +5,9 @@ A command names its resource, never a service; the gateway that answers it is fo
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from trainyard.common.contract.conversions import ConversionSpec
 from trainyard.common.contract.model import Fact
@@ -117,7 +119,7 @@ class AvoidNode(Command):
 
     kind: ClassVar[str] = "node.avoid"
     node: str
-    seconds: float = 21_600.0
+    seconds: Annotated[float, Field(allow_inf_nan=False)] = 21_600.0
     message: str = ""
 
 

@@ -5,6 +5,7 @@ A node is known by its name together with what tells it from another one that be
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -63,7 +64,9 @@ class NodeEvent(Event):
         return self.node
 
     def discriminator(self) -> str:
-        return str(self.number)
+        # Of two who speak at once the log must not take the second for a repetition of the first.
+        said = self.model_dump_json(exclude={"number"})
+        return f"{self.number}.{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
     @property
     def machine(self) -> Machine:

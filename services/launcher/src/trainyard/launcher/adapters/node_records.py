@@ -20,7 +20,9 @@ MOST = 10_000
 
 class NodeRecords:
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._records = {row["name"]: _load(row["record"]) for row in db.execute("SELECT * FROM node")}
+        found = [(row["name"], _load(row["record"])) for row in db.execute("SELECT * FROM node")]
+        self._records = dict(sorted(found, key=lambda item: item[1].heard))
+        """That of which nothing was heard for longest stands first."""
         self._changed: set[str] = set()
 
     def all(self) -> Mapping[str, Record]:

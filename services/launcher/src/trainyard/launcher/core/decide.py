@@ -46,8 +46,10 @@ def restart_delay(job: Job) -> float:
 def _admitted(sight: Sight) -> Decision:
     if sight.room is not None and sight.room.fault:
         return Append(withdrawn(sight.job, sight.room.fault))
-    if sight.room is not None and sight.room.waits:
+    waits = sight.room is not None and bool(sight.room.waits)
+    if waits and sight.job.head.state is not State.RESTARTING:
         return Wait()
+    size = sight.job if waits else sight.job.at_asked_size()  # what it holds, it runs with until there is more
     choice = sight.nodes.choose(sight.job)
     return Append(
         events.JobStarting(
@@ -58,7 +60,7 @@ def _admitted(sight: Sight) -> Decision:
             devices=sight.devices,
             avoids=choice.avoids,
             message=choice.message or None,
-            replicas=sizes(sight.job.at_asked_size().spec),
+            replicas=sizes(size.spec),
         )
     )
 

@@ -102,7 +102,8 @@ def apply(job: Job, event: events.JobEvent, seq: int, time: float) -> Job:
     if isinstance(event, events.JobResolved):
         changes["resolution"] = event.resolution.model_copy(update={"reasons": ()})
     elif isinstance(event, events.JobStarting):
-        changes |= {"devices": event.devices, "avoids": event.avoids, "spec": job.at_asked_size().spec}
+        spec = sized(job.spec, event.replicas) if event.replicas else job.at_asked_size().spec
+        changes |= {"devices": event.devices, "avoids": event.avoids, "spec": spec}
     elif isinstance(event, events.JobResized):
         changes |= {"asked": tuple(sorted(event.roles.items())), "resizes": event.number}
     elif isinstance(event, events.JobRunning):

@@ -65,8 +65,8 @@ async def _of_file(named: str, context: str | None, configuration: Configuration
 
 def _read(named: str) -> dict[str, bytes]:
     """Those of the files that are there, by their paths: one of several is enough, as for kubectl."""
-    files = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
-    there = [path for path in files if path.exists()]
+    files = [os.path.expanduser(part) for part in named.split(os.pathsep) if part]  # noqa: PTH111 - raises for no user
+    there = [Path(path) for path in files if os.path.exists(path)]  # noqa: PTH110 - raises for a path of any length
     if not there:
         raise InvalidInput.one(f"there is no file {named}", kubeconfigs.PLACE, "it says how to reach the cluster")
     return {str(path): _content(path) for path in there}

@@ -54,7 +54,7 @@ class Notices:
             key = (after.name, after.reason)
             known = told.get(key)
             if known is None or after.at >= known.at:
-                told[key] = after
+                told[key] = after if known is None else notices.later(known, after)
                 told.move_to_end(key)
             while len(told) > EACH:
                 told.popitem(last=False)

@@ -118,6 +118,7 @@ class Operator:
     async def _look(self, key: Key) -> None:
         found = next((found for one in self._resources.values() if (found := one.get(*key)) is not None), None)
         if found is None or not found.ours or not self._owns(found.uid):
+            self._faults.pop(key, None)
             return
         try:
             await self._reconcile(found)

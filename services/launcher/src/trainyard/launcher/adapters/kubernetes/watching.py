@@ -27,6 +27,7 @@ log = structlog.get_logger()
 WATCH = (50, 70)  # seconds that one watch lasts
 SILENCE = 10.0  # seconds beyond those after which a watch counts as dead
 RELIST = 600.0  # seconds
+MOST_UNREADABLE = 1000  # objects of which it is remembered that they cannot be read
 BACKOFF = (0.2, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds before try 1, 2, …
 
 T = TypeVar("T")
@@ -217,6 +218,8 @@ class Informer(Generic[T]):
             version = str(metadata.get("resourceVersion"))
             if self._unreadable.get(key) != version:
                 self._unreadable[key] = version
+                if len(self._unreadable) > MOST_UNREADABLE:  # most of them are gone by now
+                    del self._unreadable[next(iter(self._unreadable))]
                 log.error("an object cannot be read", kind=self._kind.name, object=key, exc_info=error)
             if key in self._objects:
                 yield key, self._objects[key]

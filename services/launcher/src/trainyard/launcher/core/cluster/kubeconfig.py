@@ -110,7 +110,9 @@ def parse(path: str, content: bytes) -> Kubeconfig:
         return validate(Kubeconfig, document)
     except InvalidInput as error:
         first = error.problems[0]
-        raise wrong(path, f"cannot be used: {first.where} {first.what}", first.hint) from None
+        # What a user has there may be a password or a token, and this is read in logs.
+        what = first.what.partition(", not ")[0] if first.where.startswith("users") else first.what
+        raise wrong(path, f"cannot be used: {first.where} {what}", first.hint) from None
 
 
 def choose(files: Mapping[str, Kubeconfig], named: str | None) -> Chosen:
@@ -156,6 +158,7 @@ def _check_server(where: str, cluster: str, server: str) -> None:
     try:
         parts = urlsplit(server)
         good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        good = good and server.isprintable() and " " not in server
     except ValueError:  # a port that is no number
         good = False
     if not good:

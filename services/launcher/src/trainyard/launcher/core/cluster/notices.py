@@ -9,7 +9,7 @@ Sources: kubernetes `pkg/controller/controller_utils.go` (FailedCreate), `pkg/ku
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,9 @@ from trainyard.launcher.core.observation import Pending
 
 OF_MAKERS = ("FailedCreate", "JobCreationFailed")
 OF_PODS = ("NotTriggerScaleUp", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")
+SILENCE = (
+    1200.0  # seconds between two refusals after which pods were made meanwhile; the Job controller waits 600 at most
+)
 LONGEST = 400
 """Characters of a message that are kept."""
 _ROOT = re.compile(r"-[0-9a-hjkmnp-tv-z]{8}-\d+(?=-|$)")
@@ -84,21 +87,32 @@ REFUSALS = (
 """What the API server's answer to whoever makes the pods means; the first that fits."""
 
 
-def refused(told: Iterable[Notice]) -> Pending | None:
+def refused(told: Sequence[Notice]) -> Pending | None:
     """Why what makes the pods cannot make them, as it was told last."""
     newest = max((notice for notice in told if notice.reason in OF_MAKERS), key=lambda notice: notice.at, default=None)
     if newest is None:
         return None
-    rule = next((rule for rule in REFUSALS if rule.says.search(newest.message)), None)
+    rule = _rule(newest)
     # The name of a pod that never was differs each time; without it the same is told once.
     words = _PREFIX.sub("", newest.message)
-    since = min(notice.since for notice in told if notice.reason in OF_MAKERS)
+    since = min(notice.since for notice in told if notice.reason in OF_MAKERS and _rule(notice) is rule)
     return Pending(
         rule.reason if rule is not None else None,
         f"the cluster does not take its pods: {words}",
         since,
         permanent=rule is not None and rule.permanent,
     )
+
+
+def later(known: Notice, newer: Notice) -> Notice:
+    """The newer of two of one object and reason. Each try to make a pod is told anew, since it names another pod: for as
+    long as they are refused alike, it has been so since the first."""
+    alike = newer.reason in OF_MAKERS and _rule(known) is _rule(newer) and newer.since - known.at < SILENCE
+    return replace(newer, since=min(known.since, newer.since)) if alike else newer
+
+
+def _rule(notice: Notice) -> Refusal | None:
+    return next((rule for rule in REFUSALS if rule.says.search(notice.message)), None)
 
 
 def explain(pod: Pod, told: Iterable[Notice]) -> Pod:
