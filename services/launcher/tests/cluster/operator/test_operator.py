@@ -19,6 +19,10 @@ def true(status: dict[str, Any]) -> set[str]:
     return {item["type"] for item in status["conditions"] if item["status"] == "True"}
 
 
+def said(status: dict[str, Any]) -> dict[str, str]:
+    return {item["type"]: item["message"] for item in status["conditions"] if item["message"]}
+
+
 async def test_an_applied_resource_runs_to_its_end(cluster: Any, gateway: Any) -> None:
     cluster.kubelet.plan(forever())
     gateway.apply(replicas=2)
@@ -41,6 +45,7 @@ async def test_what_is_wrong_is_said_in_the_resource(cluster: Any, gateway: Any)
     status = await gateway.state("rejected")
     assert "pytorch" in status["message"]
     assert true(status) == set()
+    assert said(status) == {"Accepted": status["message"]}
     assert gateway.jobs == {}
 
 
@@ -67,14 +72,27 @@ async def test_why_a_job_waited_is_not_said_of_its_end(cluster: Any, gateway: An
     job = (await gateway.state("starting"))["jobId"]
     await cluster.seen(job, "pending")
 
-    async def said() -> bool:
-        return "message" in await gateway.state("starting")
+    async def waits() -> Any:
+        status = await gateway.state("starting")
+        return "message" in status and status
 
-    await eventually(said)
+    waiting = await eventually(waits)
+    assert said(waiting) == {"Running": waiting["message"]}
+    assert true(waiting) == {"Accepted"}
     await cluster.cancel(job)
     status = await gateway.state("cancelled")
     assert "message" not in status
+    assert said(status) == {}
     assert true(status) == {"Accepted", "Cancelled"}
+
+
+async def test_a_failure_is_said_at_its_own_condition(cluster: Any, gateway: Any) -> None:
+    cluster.kubelet.plan(run(exit_code=3))
+    gateway.apply()
+    status = await gateway.state("failed")
+    assert true(status) == {"Accepted", "Failed"}
+    assert said(status) == {"Failed": status["message"]}
+    assert {item["type"]: item["reason"] for item in status["conditions"]}["Accepted"] == "Accepted"
 
 
 async def test_a_job_that_the_resource_never_came_to_name_is_cancelled_too(cluster: Any, gateway: Any) -> None:

@@ -127,9 +127,11 @@ def status(resource: Resource, told: Sequence[Recorded[Any]], now: str) -> Docum
 
 
 def _conditions(resource: Resource, state: State, reason: str, message: str, now: str) -> list[Document]:
-    """`Accepted`, `Running`, and the one that says how it ended; times change only when the answers do."""
+    """`Accepted`, `Running`, and the one that says how it ended; times change only when the answers do. The message stands
+    at the one that it is about."""
+    about = "Accepted" if state is State.REJECTED else _OVER.get(state, "Running")
     answers = {
-        "Accepted": ("False" if state is State.REJECTED else "True", reason or "Accepted"),
+        "Accepted": ("False", reason or "Rejected") if state is State.REJECTED else ("True", "Accepted"),
         "Running": ("True" if state is State.RUNNING else "False", state.value.capitalize()),
     }
     for kind in dict.fromkeys(_OVER.values()):
@@ -147,7 +149,7 @@ def _conditions(resource: Resource, state: State, reason: str, message: str, now
                 "type": kind,
                 "status": answer,
                 "reason": "".join(part.capitalize() for part in why.split("-")) or "Unknown",
-                "message": message if answer == "True" else "",
+                "message": message if kind == about else "",
                 "lastTransitionTime": since,
                 "observedGeneration": resource.generation,
             }
