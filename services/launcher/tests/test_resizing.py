@@ -80,6 +80,11 @@ class TestDecisions:
         assert decide(sight(job, Room(), coming)) == Stop("resized")
         assert decide(sight(job, Room(waits="no room"), coming)) == Wait()
 
+    def test_ranks_that_were_done_before_they_could_be_ended_are_done(self) -> None:
+        job = resizing(State.STARTING)
+        done = [RankSeen(rank, Phase.ENDED, exit_code=0) for rank in range(2)]
+        assert appended(decide(sight(job, Room(), done))).kind == "running"
+
     def test_what_can_never_be_had_is_taken_back(self) -> None:
         for state in (State.RUNNING, State.STARTING, State.QUEUED, State.RESTARTING):
             event = appended(decide(sight(resizing(state), Room(fault="there are 2 cores"))))

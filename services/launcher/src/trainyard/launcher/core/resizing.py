@@ -51,8 +51,8 @@ def new_size(sight: Sight) -> Decision | None:
         return None
     if room.fault:
         return Append(withdrawn(job, room.fault))
-    if not room.waits:
-        return Stop(EndReason.RESIZED.value)
+    if not room.waits:  # who is over cannot be ended: how it went decides what follows
+        return Stop(EndReason.RESIZED.value) if not all(rank.over for rank in sight.ranks) else None
     if room.waits == sight.told or job.head.state is not State.RUNNING:  # else it is told why it does not run
         return None
     return Append(events.JobPending(job_id=job.job_id, attempt=job.attempt, message=room.waits))
