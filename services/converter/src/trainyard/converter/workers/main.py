@@ -4,9 +4,9 @@ code is imported. The last line of defence is the parent (time, memory, the whol
 Each family's module has `load(request)`, which gives an object with
     framework, parameters     what computes ("torch 2.13.0"), and how many numbers it was trained to
     inputs, outputs           what the model itself says of them (name, dtype, shape), or None
-    compute(inputs)           arrays by name → arrays by name; `request` as well where a fault names a line
+    compute(inputs, case)     arrays by name → arrays by name; `case` is what a fault calls them
     export(rung, references, path)
-Faults are answered as {"fault": kind, "message": …}.
+Faults are answered as {"fault": kind, "message": …}; whatever else an exporter raises is one of this rung.
 """
 
 import ctypes
@@ -63,7 +63,10 @@ def convert(request, folder):
         return dict(answer, inputs=model.inputs, outputs=model.outputs)
     references = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
     store(references, os.path.join(folder, "references.npz"))
-    model.export(request["rung"], references, os.path.join(folder, "model.onnx"))
+    try:
+        model.export(request["rung"], references, os.path.join(folder, "model.onnx"))
+    except SystemExit as error:  # some exporters end the process that they were called in
+        raise Fault("export", sentence(error))
     return dict(answer, output_names=list(next(iter(references.values()))))
 
 

@@ -62,21 +62,16 @@ class Model:
         free = [tuple(None if dim in ("batch", -1) else dim for dim in specs[name]["shape"]) for name in self.given]
         example = [tuple(2 if dim is None else dim for dim in shape) for shape in free]
         kinds = [numpy.dtype(specs[name]["dtype"]).type for name in self.given]
-        try:
-            mx.onnx.export_model(
-                self.symbol,
-                self.stored,
-                example,
-                kinds,
-                path,
-                dynamic=any(None in shape for shape in free),
-                dynamic_input_shapes=free,
-            )
-            model = onnx.load(path)
-        except (MemoryError, OSError):
-            raise
-        except Exception as error:
-            raise Fault("export", sentence(error))
+        mx.onnx.export_model(
+            self.symbol,
+            self.stored,
+            example,
+            kinds,
+            path,
+            dynamic=any(None in shape for shape in free),
+            dynamic_input_shapes=free,
+        )
+        model = onnx.load(path)
         rename(model, self.given, list(next(iter(references.values()))))
         onnx.save(model, path)
 

@@ -47,21 +47,16 @@ class Model:
         import paddle2onnx
 
         prefix = os.path.splitext(self.path)[0]
-        try:
-            # Its optimiser would install packages by itself.
-            paddle2onnx.export(
-                self.path,
-                prefix + ".pdiparams",
-                path,
-                opset_version=rung["opset"],
-                auto_upgrade_opset=False,
-                optimize_tool="None",
-            )
-            model = onnx.load(path)
-        except (MemoryError, OSError):
-            raise
-        except (Exception, SystemExit) as error:
-            raise Fault("export", sentence(error))
+        # Its optimiser would install packages by itself.
+        paddle2onnx.export(
+            self.path,
+            prefix + ".pdiparams",
+            path,
+            opset_version=rung["opset"],
+            auto_upgrade_opset=False,
+            optimize_tool="None",
+        )
+        model = onnx.load(path)
         rename(model, [spec["name"] for spec in self.request["inputs"]], list(next(iter(references.values()))))
         for value in (*model.graph.input, *model.graph.output):
             for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people

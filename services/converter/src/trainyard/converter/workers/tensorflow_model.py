@@ -1,6 +1,6 @@
-"""TensorFlow and Keras: SavedModel, Keras archives, frozen graphs, TFLite.
+"""TensorFlow and Keras: SavedModel, Keras archives, frozen graphs.
 
-All but TFLite become one `tf.function` of positional tensors that gives a list, which is what computes the references and
+All of them become one `tf.function` of positional tensors that gives a list, which is what computes the references and
 what tf2onnx is given.
 """
 
@@ -10,7 +10,7 @@ import warnings
 import numpy
 import tensorflow as tf
 
-from trainyard.converter.workers.frame import Fault, first_line, flat, sentence
+from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
 
 
@@ -38,7 +38,7 @@ class Function:
             found = [numpy.asarray(tensor) for tensor in self.call(tensors)]
         except Exception as error:
             raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
-        return dict(zip(self.output_names(len(found)), found))
+        return named(found, self.request["output_names"] or self.names)
 
     def specs(self):
         """Inputs as requested, in the order of the model's own."""
@@ -49,12 +49,6 @@ class Function:
         if len(wanted) != len(order):
             raise Fault("model", f"convert.inputs names {', '.join(wanted)}; the model takes {', '.join(order)}")
         return self.request["inputs"]
-
-    def output_names(self, count):
-        names = self.request["output_names"] or self.names or [f"output_{index}" for index in range(count)]
-        if len(names) != count:
-            raise Fault("model", f"convert.outputs names {len(names)} outputs, the model gives {count}")
-        return names
 
     def export(self, rung, references, path):
         import onnx
@@ -68,14 +62,9 @@ class Function:
             for index, spec in enumerate(specs)
         ]
         function = tf.function(lambda *tensors: self.call(list(tensors)), input_signature=signature)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model, _ = tf2onnx.convert.from_function(function, signature, opset=rung["opset"])
-        except (MemoryError, OSError):
-            raise
-        except (Exception, SystemExit) as error:
-            raise Fault("export", sentence(error))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, _ = tf2onnx.convert.from_function(function, signature, opset=rung["opset"])
         rename(model, [spec["name"] for spec in specs], list(next(iter(references.values()))))
         onnx.save(model, path)
 

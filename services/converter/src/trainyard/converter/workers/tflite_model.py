@@ -6,7 +6,7 @@ import warnings
 import numpy
 import tensorflow as tf
 
-from trainyard.converter.workers.frame import Fault, first_line, sentence
+from trainyard.converter.workers.frame import Fault, first_line, named, sentence
 from trainyard.converter.workers.graphs import rename
 
 
@@ -56,10 +56,7 @@ class Model:
             found = [numpy.array(self.interpreter.get_tensor(item["index"])) for item in outs]
         except Exception as error:
             raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
-        names = self.request["output_names"] or self.names
-        if len(names) != len(found):
-            raise Fault("model", f"convert.outputs names {len(names)} outputs, the model gives {len(found)}")
-        return dict(zip(names, found))
+        return named(found, self.request["output_names"] or self.names)
 
     def ordered(self):
         """Inputs as requested, in the order of the file's own."""
@@ -73,12 +70,7 @@ class Model:
         import onnx
         import tf2onnx
 
-        try:
-            model, _ = tf2onnx.convert.from_tflite(self.request["weights"], opset=rung["opset"])
-        except (MemoryError, OSError):
-            raise
-        except (Exception, SystemExit) as error:
-            raise Fault("export", sentence(error))
+        model, _ = tf2onnx.convert.from_tflite(self.request["weights"], opset=rung["opset"])
         rename(model, [spec["name"] for spec in self.ordered()], list(next(iter(references.values()))))
         onnx.save(model, path)
 
