@@ -13,6 +13,7 @@ import pytest
 
 from trainyard.cluster_double.kubelet.script import forever, run
 from trainyard.common.contract import events
+from trainyard.common.testing.eventually import eventually
 from trainyard.launcher.adapters.kubernetes import api
 from trainyard.launcher.core import decide, pending
 
@@ -75,7 +76,7 @@ async def test_killed_after_an_effect(cluster: Any, at: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(api.Api, "call", counter.around(api.Api.call, writes=True))
         job = await submit(cluster, counter, patch)
-        await asyncio.wait_for(counter.died.wait(), timeout=30)
+        await eventually(counter.died.is_set, within=30)
         await cluster.kill()
     await cluster.start()
     event = await cluster.until(job, "succeeded", "failed")
@@ -122,7 +123,7 @@ async def test_killed_after_an_effect_of_a_resize(cluster: Any, at: int) -> None
     with pytest.MonkeyPatch.context() as patch:
         job = await resize(cluster, counter, patch)
         patch.setattr(api.Api, "call", counter.around(api.Api.call, writes=True))
-        await asyncio.wait_for(counter.died.wait(), timeout=30)
+        await eventually(counter.died.is_set, within=30)
         await cluster.kill()
     await cluster.start()
     event = await cluster.until(job, "succeeded", "failed")

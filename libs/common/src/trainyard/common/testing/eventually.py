@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
+# A control plane on a busy machine takes longer for the same steps: its tests stretch every wait by this.
+PATIENCE = float(os.environ.get("TRAINYARD_TEST_PATIENCE", "1"))
+
 
 async def eventually(look: Callable[[], Awaitable[T]] | Callable[[], T], *, within: float = 15.0) -> T:
-    """The first truthy value that `look` gives. Raises AssertionError with the last one after `within` seconds."""
+    """The first truthy value that `look` gives. Raises AssertionError with the last one after `within` seconds, which
+    TRAINYARD_TEST_PATIENCE multiplies."""
+    within *= PATIENCE
     deadline = time.monotonic() + within
     while True:
         value = look()
@@ -19,5 +25,5 @@ async def eventually(look: Callable[[], Awaitable[T]] | Callable[[], T], *, with
         if found:
             return found
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {within} s; last seen: {found!r}")
+            raise AssertionError(f"not within {within:g} s; last seen: {found!r}")
         await asyncio.sleep(0.02)
