@@ -40,6 +40,10 @@ kustomize:
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
 
+# ONNX's own node tests: how many pass as the PyTorch module that we write; python: one with torch, onnx, onnx2torch, onnxruntime, safetensors
+onnx-to-torch python *options:
+    {{python}} tests/bench/bench_onnx_to_torch.py {{options}}
+
 # One launcher over a thousand jobs of four pods: memory, watch lag, logs, requests; ten minutes
 bench-scale *options:
     .venv/bin/python tests/bench/bench_launcher_scale.py {{options}}

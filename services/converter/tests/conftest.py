@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from trainyard.common.clock import SystemClock
 from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec, TensorSpec
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import Retryable, TrainyardError
+from trainyard.common.images import cache, catalogue
 from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
 from trainyard.converter.core import cases, formats, triton
@@ -137,6 +139,16 @@ def torch_request() -> Callable[..., ExportRequest]:
         return replace(request, **changes)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def onnx_to_torch_python(images: Path) -> Path:
+    """The interpreter that writes PyTorch modules from ONNX; TRAINYARD_TEST_ONNX_TO_TORCH_PYTHON names one that is there."""
+    given = os.environ.get("TRAINYARD_TEST_ONNX_TO_TORCH_PYTHON")
+    if given:
+        return Path(given)
+    recipe = catalogue.read(Path(__file__).parents[3] / "deploy" / "converters", "torch")
+    return cache.ensure(recipe, images, lambda words: None).python
 
 
 @pytest.fixture
