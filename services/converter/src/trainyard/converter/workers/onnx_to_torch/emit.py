@@ -20,7 +20,7 @@ DTYPES = {
 }  # fmt: skip
 """ONNX's element types that torch has. Strings and types of four bits and less it has not."""
 DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype")
-CHANGED = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13, "Scan": 9, "Resize": 11, "DFT": 20}
+CHANGED = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13, "Resize": 11, "DFT": 20}
 """Operators that mean something else before this opset without it showing in an attribute; met where the version
 converter failed."""
 CONTROL = ("If", "Loop", "Scan", "Constant")
@@ -31,9 +31,10 @@ class Refused(Exception):
 
 
 class Emitter:
-    def __init__(self, library, opset):
+    def __init__(self, library, opset, origin):
         self.library = library
         self.opset = opset
+        self.origin = origin
         self.weights = {}
         self.trainable = set()
         self.called = set()
@@ -91,7 +92,9 @@ class Emitter:
 
     def _body(self, graph, scope):
         for node in graph.node:
-            if node.domain in STANDARD and self.opset < CHANGED.get(node.op_type, 0):
+            if node.domain in STANDARD and node.op_type == "Scan" and self.origin < 9:
+                self._block(node, "Scan had a batch before opset 9, which the version converter leaves out", scope)
+            elif node.domain in STANDARD and self.opset < CHANGED.get(node.op_type, 0):
                 self._block(node, f"another operator before opset {CHANGED[node.op_type]}", scope)
             elif node.domain in STANDARD and node.op_type in CONTROL:
                 getattr(self, f"_{node.op_type.lower()}")(node, scope)

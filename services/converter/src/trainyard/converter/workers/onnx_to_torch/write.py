@@ -43,12 +43,13 @@ def load(folder=Path(__file__).parent):
 def write(model, folder, library=None):
     """Raises Refused with every node that blocks it."""
     library = library or Library()
+    origin = opset(model)
     model = normalise(model, {*library.functions, "If", "Loop", "Scan", "Constant"})
-    emitter = Emitter(library, opset(model))
+    emitter = Emitter(library, opset(model), origin)
     try:
         parameters, lines = emitter.emit(model.graph)
     except Refused as fault:
-        raise Refused(f"opset {opset(model)}: {fault}. Replace these nodes or leave torch out of convert.to") from None
+        raise Refused(f"opset {opset(model)}: {fault}. Replace these nodes") from None
     members = [
         f"        self.{name} = torch.nn.Parameter(weights[{name!r}])"
         if name in emitter.trainable
