@@ -48,6 +48,8 @@ REFUSED = [
     ("tensorflow", "coded.keras", {}, r"coded\.keras holds code \(a Lambda layer\); convert\.trust lets it run"),
     ("tensorflow", "coded.h5", {}, r"coded\.h5 holds code \(a Lambda layer\); convert\.trust lets it run"),
     ("tensorflow", "lookup", {}, r"convert\.inputs: input 'words' \(string, \[-1\]\) cannot be converted"),
+    ("tensorflow", "reader", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
+    ("tensorflow", "reader.pb", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
     ("tensorflow", "two_saved", {"signature": "no"}, r"no signature 'no' \(convert\.signature\), it has: serv"),
     ("jax", "bare.npz", {"inputs": FIVE}, r"convert\.model: jax holds weights only"),
 ]

@@ -48,3 +48,17 @@ class Lookup(tf.Module):
 
 lookup = Lookup()
 tf.saved_model.save(lookup, str(folder / "lookup"), signatures=lookup.look)
+
+
+class Reader(tf.Module):
+    """What it gives is what stands in a file of the machine that runs it."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], name="x")])
+    def read(self, x):
+        return {"y": x + tf.cast(tf.strings.length(tf.io.read_file("/etc/hostname")), tf.float32)}
+
+
+reader = Reader()
+tf.saved_model.save(reader, str(folder / "reader"), signatures=reader.read)
+graph = convert_variables_to_constants_v2(reader.read.get_concrete_function()).graph.as_graph_def()
+tf.io.write_graph(graph, str(folder), "reader.pb", as_text=False)

@@ -72,6 +72,7 @@ def _on_this_side(request: ConversionRequested, claims: Claims) -> ConversionReq
 def _open(record: Record) -> Opened:
     spec = record.spec
     path = Path(record.request.spec.artifacts) / spec.weights
+    opening.there(path)
     found = spec.format or opening.format_of(path, record.request.spec.framework)
     source = formats.SOURCES[found]
     problems = []
@@ -109,7 +110,9 @@ def _cases(record: Record) -> None:
     if twice:
         raise InvalidInput([Problem(f"{name!r} is there twice", "convert.inputs", "name each once") for name in twice])
     if spec.samples is not None:
-        record.samples = read_arrays(Path(record.request.spec.artifacts) / spec.samples)
+        samples = Path(record.request.spec.artifacts) / spec.samples
+        opening.there(samples, "convert.samples", "there are no samples")
+        record.samples = read_arrays(samples)
     else:
         record.note("no samples were given: the proof rests on generated inputs")
     record.cases = cases.build(record.inputs, spec.batch_sizes, record.samples)

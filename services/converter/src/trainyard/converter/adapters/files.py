@@ -6,12 +6,28 @@ import hashlib
 import shutil
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 
+from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import InvalidInput
 from trainyard.converter.core.cases import Array
+
+MOST_SAMPLES = 2 * 2**30
+"""Bytes that samples may be unpacked to: they are held in memory, and an archive of kilobytes can claim terabytes."""
+_UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    MemoryError,
+)
+"""What numpy and zipfile raise at archives that are none, broken, encrypted, absurd, or of a newer version."""
 
 
 def scratch_for(target: Path) -> Path:
@@ -48,8 +64,11 @@ def read_arrays(file: Path) -> dict[str, Array]:
             stored = np.load(stream, allow_pickle=False)
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise InvalidInput.one(f"{file} holds one array without a name, .npz is needed", "convert.samples")
+            members = stored.zip.infolist() if stored.zip else []
+            unpacked = sum(member.file_size for member in members)
+            if unpacked > MOST_SAMPLES:
+                words = f"{file} unpacks to {human_bytes(unpacked)}, the most is {human_bytes(MOST_SAMPLES)}"
+                raise InvalidInput.one(words, "convert.samples", "a few hundred rows prove as much")
             return {name: stored[name] for name in stored.files}
-    except FileNotFoundError:
-        raise InvalidInput.one(f"there are no samples at {file}", "convert.samples") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise InvalidInput.one(f"{file} cannot be read as .npz: {error}", "convert.samples") from error

@@ -128,6 +128,8 @@ def _found(folder: Path, outcome: sandbox.Outcome) -> dict[str, Any]:
         how = f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"code {outcome.code}"
         raise ExportFault(f"the export ended with {how}: {last[0][:300]}")
     found: dict[str, Any] = json.loads(file.read_text())
+    if (folder / "model.onnx").is_symlink():  # a model that runs code might have another file published as itself
+        raise ModelFault("the model was ended: it left a link in place of what was exported")
     match found.get("fault"):
         case "model":
             raise ModelFault(found["message"])

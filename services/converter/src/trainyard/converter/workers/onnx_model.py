@@ -1,6 +1,7 @@
 """A model that is ONNX already: what it computes before anything optimises it, and a copy."""
 
 import os
+import stat
 
 import numpy
 import onnx
@@ -25,6 +26,7 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        confine(path)
         try:
             self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
             self.proto = onnx.load(path)
@@ -50,6 +52,63 @@ class Model:
     def export(self, rung, references, path):
         del rung, references
         onnx.save(self.proto, path)
+
+
+def confine(path):
+    """Refuses weights beside the model that do not lie in its folder: reading them would show the model other files."""
+    try:
+        proto = onnx.load(path, load_external_data=False)
+    except Exception as error:
+        raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {first_line(error)}")
+    folder = os.path.dirname(os.path.abspath(path))
+    for item in tensors(proto):
+        if item.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entries = {entry.key: entry.value for entry in item.external_data}
+        fault = outside(folder, entries)
+        if fault:
+            place = entries.get("location", "")
+            raise Fault("model", f"the weights {item.name[:100]!r} are to be read from {place[:200]!r}, {fault}")
+
+
+def outside(folder, entries):
+    """What is wrong with a place of external data, in words; empty where it is a part of a file in the folder."""
+    location = entries.get("location", "")
+    parts = location.replace("\\", "/").split("/")
+    if not location or "\0" in location or os.path.isabs(location) or ".." in parts:
+        return "which is no place in the model's folder"
+    path = folder
+    for part in parts:
+        path = os.path.join(path, part)
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return "where there is no file: it belongs beside the model"
+        if stat.S_ISLNK(found.st_mode):
+            return "which is a link: put the file itself beside the model"
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        return "which is no file of its own: a copy beside the model is"
+    return beyond(entries, found.st_size)
+
+
+def beyond(entries, size):
+    try:
+        begin, length = int(entries.get("offset", 0)), int(entries.get("length", 0))
+    except ValueError:
+        return "at an offset that is no number"
+    return f"beyond its end: it has {size} bytes" if min(begin, length) < 0 or begin + length > size else ""
+
+
+def tensors(message):
+    """Every tensor in the model, also those of attributes, of inner graphs and of functions."""
+    if isinstance(message, onnx.TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        for item in [value] if hasattr(value, "ListFields") else value:
+            yield from tensors(item)
 
 
 def tensor(value):

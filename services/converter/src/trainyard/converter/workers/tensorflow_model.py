@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
+from trainyard.converter.workers.tensorflow_graphs import graphs_of, harmless
 
 
 def load(request):
@@ -100,6 +101,7 @@ class Keras(Function):
 
 class SavedModel(Function):
     def __init__(self, request):
+        harmless(request, *graphs_of(request["weights"]))
         try:
             loaded = tf.saved_model.load(request["weights"])
         except Exception as error:
@@ -128,6 +130,7 @@ class FrozenGraph(Function):
                 graph.ParseFromString(file.read())
         except Exception as error:
             raise Fault("model", f"{request['weights']} cannot be read as a frozen graph: {first_line(error)}")
+        harmless(request, graph)
         consumed = {name.lstrip("^").split(":")[0] for node in graph.node for name in node.input}
         inputs = [node.name for node in graph.node if node.op == "Placeholder"]
         outputs = [node.name for node in graph.node if node.name not in consumed and node.op not in QUIET]
