@@ -7,6 +7,7 @@ import warnings
 import torch
 
 from trainyard.converter.workers.frame import Fault, example_of, first_line, flat, made, named, sentence, where
+from trainyard.converter.workers.torch_archive import harmless
 
 
 def load(request):
@@ -96,9 +97,10 @@ class Module(Model):
 
 
 class Script(Model):
-    """A TorchScript archive, which holds its own code in a language that only computes."""
+    """A TorchScript archive, which holds its own code."""
 
     def __init__(self, request):
+        harmless(request)
         try:
             module = torch.jit.load(request["weights"], map_location="cpu")
         except (RuntimeError, ValueError, OSError) as error:
