@@ -195,22 +195,30 @@ class Emitter:
         first = node.input[1] if len(node.input) > 1 else ""
         self._line(f"{count} = 0")
         self._line(f"{go} = {f'bool({scope[first]})' if first else 'True'}")
-        for name, foreign in zip(state, node.input[2:]):
-            self._line(f"{name} = {scope[foreign] if foreign else 'None'}")
-        for name in lists:
-            self._line(f"{name} = []")
+        self._begin(state, [scope[foreign] if foreign else "None" for foreign in node.input[2:]], lists)
         bound = f"{count} < int({scope[limit]}) and " if limit else ""
         self._line(f"while {bound}{go}:")
         self._depth += 1
         found = self._subgraph(body, scope, [f"torch.tensor({count})", f"torch.tensor({go})", *state])
         self._line(f"{go} = bool({found[0]})")
-        if carried:
-            self._line(f"{', '.join(state)}, = {', '.join(found[1 : 1 + carried])},")
-        for name, value in zip(lists, found[1 + carried :]):
-            self._line(f"{name}.append({value})")
+        self._step(state, lists, found[1:])
         self._line(f"{count} += 1")
         self._depth -= 1
         self._results(node, scope, state, lists, [(0, 0)] * len(lists))
+
+    def _begin(self, state, values, lists):
+        """Before the first step: what is carried along, and what is collected."""
+        for name, value in zip(state, values):
+            self._line(f"{name} = {value}")
+        for name in lists:
+            self._line(f"{name} = []")
+
+    def _step(self, state, lists, found):
+        """What the body has `found` becomes the next state, all at once, and is collected."""
+        if state:
+            self._line(f"{', '.join(state)}, = {', '.join(found[: len(state)])},")
+        for name, value in zip(lists, found[len(state) :]):
+            self._line(f"{name}.append({value})")
 
     def _results(self, node, scope, state, lists, ways):
         values = [*state, *(f"operators.StackScan({name}, {axis}, {back})" for name, (axis, back) in zip(lists, ways))]
@@ -230,10 +238,7 @@ class Emitter:
         step, length = self._locals.give("step"), self._locals.give("length")
         axes = given.get("scan_input_axes") or [0] * scanned
         backs = given.get("scan_input_directions") or [0] * scanned
-        for name, foreign in zip(state, node.input):
-            self._line(f"{name} = {scope[foreign]}")
-        for name in lists:
-            self._line(f"{name} = []")
+        self._begin(state, [scope[foreign] for foreign in node.input[:carried]], lists)
         sources = [scope[name] for name in node.input[carried:]]
         self._line(f"{length} = {sources[0]}.shape[{int(axes[0])}]")
         self._line(f"for {step} in range({length}):")
@@ -243,10 +248,7 @@ class Emitter:
             for source, axis, back in zip(sources, axes, backs)
         ]
         found = self._subgraph(body, scope, [*state, *slices])
-        if carried:
-            self._line(f"{', '.join(state)}, = {', '.join(found[:carried])},")
-        for name, value in zip(lists, found[carried:]):
-            self._line(f"{name}.append({value})")
+        self._step(state, lists, found)
         self._depth -= 1
         ways = zip(given.get("scan_output_axes") or [0] * outputs, given.get("scan_output_directions") or [0] * outputs)
         self._results(node, scope, state, lists, [(int(axis), int(back)) for axis, back in ways])

@@ -35,13 +35,9 @@ def normalise(model, known):
             model = version_converter.convert_version(model, OPSET)
         except Exception as fault:  # stays as it is; what then cannot be emitted is named, and this with it
             print(f"not brought from opset {opset(model)} to {OPSET}: {fault}")
-    lacking = {
-        (node.domain, node.op_type)
-        for node in nodes(model.graph)
-        if node.domain in STANDARD and node.op_type not in known
-    }
+    before, lacking = None, _lacking(model, known)
     for _ in range(4):  # a function may be written in terms of functions
-        if not lacking:
+        if not lacking or lacking == before:
             break
         try:
             model = inliner.inline_selected_functions(
@@ -50,12 +46,13 @@ def normalise(model, known):
         except Exception as fault:
             print(f"not written out: {sorted(lacking)}: {fault}")
             break
-        before = lacking
-        lacking = {
-            (node.domain, node.op_type)
-            for node in nodes(model.graph)
-            if node.domain in STANDARD and node.op_type not in known
-        }
-        if lacking == before:
-            break
+        before, lacking = lacking, _lacking(model, known)
     return model
+
+
+def _lacking(model, known):
+    return {
+        (node.domain, node.op_type)
+        for node in nodes(model.graph)
+        if node.domain in STANDARD and node.op_type not in known
+    }

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 from safetensors.torch import save_file
 
-from .emit import Emitter, Refused
+from .emit import CONTROL, Emitter, Refused
 from .library import Library
 from .normalise import normalise, opset
 
@@ -44,7 +44,7 @@ def write(model, folder, library=None):
     """Raises Refused with every node that blocks it."""
     library = library or Library()
     origin = opset(model)
-    model = normalise(model, {*library.functions, "If", "Loop", "Scan", "Constant"})
+    model = normalise(model, {*library.functions, *CONTROL})
     emitter = Emitter(library, opset(model), origin)
     try:
         parameters, lines = emitter.emit(model.graph)

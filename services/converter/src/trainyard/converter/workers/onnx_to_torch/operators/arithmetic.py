@@ -167,14 +167,3 @@ def IsInf(x, *, detect_negative=1, detect_positive=1):
     if detect_positive:
         found = found | torch.isposinf(x)
     return found
-
-
-def CumProd(x, axis, *, exclusive=0, reverse=0):
-    dim = int(axis)
-    if reverse:
-        x = x.flip(dim)
-    total = x.cumprod(dim).to(x.dtype)
-    if exclusive:
-        ones = torch.ones_like(total.narrow(dim, 0, 1))
-        total = torch.cat([ones, total.narrow(dim, 0, total.shape[dim] - 1)], dim)
-    return total.flip(dim) if reverse else total

@@ -95,14 +95,29 @@ def ArgMin(x, *, axis=0, keepdims=1, select_last_index=0):
     return _place(torch.amin, x, axis, keepdims, select_last_index)
 
 
-def CumSum(x, axis, *, exclusive=0, reverse=0):
+def _running(total, x, axis, reverse):
+    """`total(x, dim)` along one axis, from its end where it is reversed."""
     dim = int(axis)
-    if reverse:
-        x = x.flip(dim)
-    total = x.cumsum(dim).to(x.dtype)
-    if exclusive:
-        total = total - x
-    return total.flip(dim) if reverse else total
+    return total(x.flip(dim), dim).flip(dim) if reverse else total(x, dim)
+
+
+def CumSum(x, axis, *, exclusive=0, reverse=0):
+    def total(v, dim):
+        sums = v.cumsum(dim).to(v.dtype)
+        return sums - v if exclusive else sums
+
+    return _running(total, x, axis, reverse)
+
+
+def CumProd(x, axis, *, exclusive=0, reverse=0):
+    def total(v, dim):
+        products = v.cumprod(dim).to(v.dtype)
+        if exclusive:
+            ones = torch.ones_like(products.narrow(dim, 0, 1))
+            products = torch.cat([ones, products.narrow(dim, 0, products.shape[dim] - 1)], dim)
+        return products
+
+    return _running(total, x, axis, reverse)
 
 
 def TopK(x, k, *, axis=-1, largest=1, sorted=1) -> tuple:
