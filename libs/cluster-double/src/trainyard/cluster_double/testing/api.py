@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 T = TypeVar("T")
+PATIENCE = float(os.environ.get("TRAINYARD_TEST_PATIENCE", "1"))
+"""What every wait is multiplied by, as in the tests of the other packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ class Api:
 
 def eventually(ask: Callable[[], T], seconds: float = 30.0) -> T:
     """Asks until the answer is true, and gives it; after the time is up the last answer is in the fault."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     while True:
         found = ask()
