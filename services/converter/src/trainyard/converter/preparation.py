@@ -72,8 +72,7 @@ def _on_this_side(request: ConversionRequested, claims: Claims) -> ConversionReq
 def _open(record: Record) -> Opened:
     spec = record.spec
     path = Path(record.request.spec.artifacts) / spec.weights
-    opening.there(path)
-    found = spec.format or opening.format_of(path, record.request.spec.framework)
+    found = opening.format_of(path, record.request.spec.framework, spec.format)
     source = formats.SOURCES[found]
     problems = []
     if source.code and not spec.trust:
@@ -110,9 +109,7 @@ def _cases(record: Record) -> None:
     if twice:
         raise InvalidInput([Problem(f"{name!r} is there twice", "convert.inputs", "name each once") for name in twice])
     if spec.samples is not None:
-        samples = Path(record.request.spec.artifacts) / spec.samples
-        opening.there(samples, "convert.samples", "there are no samples")
-        record.samples = read_arrays(samples)
+        record.samples = read_arrays(Path(record.request.spec.artifacts) / spec.samples)
     else:
         record.note("no samples were given: the proof rests on generated inputs")
     record.cases = cases.build(record.inputs, spec.batch_sizes, record.samples)

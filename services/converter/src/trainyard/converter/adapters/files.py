@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import stat
 import tempfile
 import zipfile
 import zlib
@@ -17,16 +18,7 @@ from trainyard.converter.core.cases import Array
 
 MOST_SAMPLES = 2 * 2**30
 """Bytes that samples may be unpacked to: they are held in memory, and an archive of kilobytes can claim terabytes."""
-_UNREADABLE = (
-    ValueError,
-    OSError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    RuntimeError,
-    MemoryError,
-)
+_UNREADABLE = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError)
 """What numpy and zipfile raise at archives that are none, broken, encrypted, absurd, or of a newer version."""
 
 
@@ -57,8 +49,22 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def there(path: Path, field: str, missing: str) -> None:
+    """Raises InvalidInput where there is neither a file nor a folder: a pipe or a device would keep its reader for ever.
+    `missing`: what to say where there is nothing."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise InvalidInput.one(f"{missing} at {path}", field) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise InvalidInput.one(f"{path} cannot be read: {getattr(error, 'strerror', error)}", field) from error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InvalidInput.one(f"{path} is neither a file nor a folder", field, "a pipe or a device is not read")
+
+
 def read_arrays(file: Path) -> dict[str, Array]:
     """The arrays of an .npz by name. Pickles in it are refused. Raises InvalidInput."""
+    there(file, "convert.samples", "there are no samples")
     try:
         with file.open("rb") as stream:
             stored = np.load(stream, allow_pickle=False)

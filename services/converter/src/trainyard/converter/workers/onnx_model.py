@@ -6,6 +6,7 @@ import stat
 import numpy
 import onnx
 import onnxruntime
+from onnx.external_data_helper import load_external_data_for_model
 
 from trainyard.converter.workers.frame import Fault, first_line
 
@@ -26,10 +27,14 @@ class Model:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        confine(path)
+        folder = os.path.dirname(os.path.abspath(path))
         try:
+            self.proto = onnx.load(path, load_external_data=False)
+            confine(self.proto, folder)
             self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-            self.proto = onnx.load(path)
+            load_external_data_for_model(self.proto, folder)
+        except Fault:
+            raise
         except Exception as error:  # they have no common class but Exception
             raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {first_line(error)}")
         self.framework = f"onnxruntime {onnxruntime.__version__}, without optimisation"
@@ -54,13 +59,8 @@ class Model:
         onnx.save(self.proto, path)
 
 
-def confine(path):
+def confine(proto, folder):
     """Refuses weights beside the model that do not lie in its folder: reading them would show the model other files."""
-    try:
-        proto = onnx.load(path, load_external_data=False)
-    except Exception as error:
-        raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {first_line(error)}")
-    folder = os.path.dirname(os.path.abspath(path))
     for item in tensors(proto):
         if item.data_location != onnx.TensorProto.EXTERNAL:
             continue

@@ -101,7 +101,7 @@ class Keras(Function):
 
 class SavedModel(Function):
     def __init__(self, request):
-        harmless(request, *graphs_of(request["weights"]))
+        harmless(request, graphs_of(request["weights"]))
         try:
             loaded = tf.saved_model.load(request["weights"])
         except Exception as error:
@@ -130,7 +130,7 @@ class FrozenGraph(Function):
                 graph.ParseFromString(file.read())
         except Exception as error:
             raise Fault("model", f"{request['weights']} cannot be read as a frozen graph: {first_line(error)}")
-        harmless(request, graph)
+        harmless(request, [graph])
         consumed = {name.lstrip("^").split(":")[0] for node in graph.node for name in node.input}
         inputs = [node.name for node in graph.node if node.op == "Placeholder"]
         outputs = [node.name for node in graph.node if node.name not in consumed and node.op not in QUIET]
