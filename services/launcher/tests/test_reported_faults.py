@@ -21,8 +21,9 @@ from trainyard.launcher.core.plan import AttemptPlan
 
 pytestmark = pytest.mark.integration
 
-LOST = "kill -9 $PPID; sleep 60"
-"""The supervisor is killed, which takes its rank along: nobody records the end."""
+LOST = 'until test -e "${TRAINYARD_REPORT%/*}/pid.json"; do sleep 0.02; done; kill -9 $PPID; sleep 60'
+"""The supervisor is killed, which takes its rank along: nobody records the end. Killed before it has written whom it
+supervises, it would count as never born, and be born again after ten seconds."""
 TWICE = (
     "import os, socket; port = int(os.environ['TRAINYARD_MASTER_PORT']); "
     "print(port, file=open(os.environ['TRAINYARD_OUTPUT'] + '/port', 'a')); "
