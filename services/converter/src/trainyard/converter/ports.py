@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,9 @@ from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.core.triton import Tensor
+
+Tell = Callable[[str, str, float], Awaitable[None]]
+"""Step, words for a person, fraction done."""
 
 
 class ModelFault(TrainyardError):

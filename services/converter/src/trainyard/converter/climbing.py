@@ -1,0 +1,85 @@
+"""The ladder: rung by rung until what an exporter wrote is accepted and computes the same numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+
+from trainyard.converter.adapters import onnx_model
+from trainyard.converter.adapters.onnx_model import Runtime, Signature
+from trainyard.converter.core import cases, gate, ladder, ties
+from trainyard.converter.core.cases import Array
+from trainyard.converter.core.gate import Comparison
+from trainyard.converter.ports import Exported, ExportFault, Tell
+from trainyard.converter.preparation import ConversionFault, Tools, export_request
+from trainyard.converter.record import Record
+
+
+async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
+    """Rung by rung until one is exported, accepted and equal."""
+    limits = ladder.limits(version("onnxruntime"))
+    rungs = ladder.rungs(record.opened.source.exporters, record.spec.opset, limits)
+    faults = []
+    for index, rung in enumerate(rungs):
+        began, fraction = tools.clock.monotonic(), 0.1 + 0.6 * index / len(rungs)
+        await tell("export", rung.describe(), fraction)
+        try:
+            exported = await tools.exporter.export(export_request(record, rung, f"rung-{index}"))
+            signature = await asyncio.to_thread(_accepted, record, exported, limits)
+            await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
+            comparisons = await asyncio.to_thread(_compare, record, exported)
+        except ExportFault as error:
+            faults.append(str(error))
+            record.step(rung.describe(), False, faults[-1], began)
+            continue
+        record.exported, record.rung, record.signature, record.comparisons = exported, rung, signature, comparisons
+        wrong = [item for item in comparisons if not item.passed]
+        if not wrong:
+            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began)
+            return exported
+        faults.append(f"{wrong[0].case}, output {wrong[0].output}: {wrong[0].fault}")
+        record.step(rung.describe(), False, faults[-1], began)
+    # The newest exporter's words name the user's own line; the older one's, the operator that it lacks.
+    told = "; ".join(dict.fromkeys((faults[0], faults[-1])))
+    if record.comparisons:
+        raise ConversionFault("numbers", f"the numbers differ: {told}")
+    raise ConversionFault("export", f"the model cannot be exported: {told}")
+
+
+def _accepted(record: Record, exported: Exported, limits: ladder.Limits) -> Signature:
+    signature = onnx_model.read(exported.onnx, limits)
+    batched = {item.name for item in record.inputs if cases.has_batch(item)}
+    constant = onnx_model.fixed_batch(signature, batched)
+    if constant:
+        raise ExportFault(f"the batch of {', '.join(constant)} became a constant")
+    for name in sorted({item.name for item in record.inputs} - {item.name for item in signature.inputs}):
+        record.note(f"input {name!r} is not used by the model and is not part of the ONNX model")
+    return signature
+
+
+def _compare(record: Record, exported: Exported) -> list[Comparison]:
+    runtime = Runtime(exported.onnx)
+    missing = sorted(set(exported.output_names) - set(runtime.outputs))
+    if missing:
+        raise ExportFault(f"output {', '.join(missing)} is not in the exported model")
+    comparisons = []
+    for case, inputs in record.cases.items():
+        comparisons += compared(record, case, exported.references, runtime.run(inputs))
+    return comparisons
+
+
+def compared(
+    record: Record, case: str, references: Mapping[str, Mapping[str, Array]], found: Mapping[str, Array]
+) -> list[Comparison]:
+    """Every output of one case against what the framework computes. `references`: of all cases, by name."""
+    comparisons = []
+    for name, reference in references[case].items():
+        comparison = gate.compare(case, name, reference, found[name], record.spec.tolerance)
+        rows = None if comparison.passed else ties.tied(name, case, references, found)
+        if rows is not None:
+            record.note(f"{name}: two classes are equally likely in rows {list(rows)} of {case}, so either is right")
+            comparison = replace(comparison, passed=True, fault="")
+        comparisons.append(comparison)
+    return comparisons
