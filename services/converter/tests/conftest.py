@@ -30,7 +30,15 @@ from trainyard.converter.core import cases, formats, triton
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.core.triton import Tensor
-from trainyard.converter.ports import Exported, ExportFault, ExportRequest, Inspected, ModelFault
+from trainyard.converter.ports import (
+    Exported,
+    ExportFault,
+    ExportRequest,
+    Inspected,
+    ModelFault,
+    TargetRequest,
+    Written,
+)
 from trainyard.converter.preparation import Tools
 from trainyard.converter.serving.models import Repository
 
@@ -102,6 +110,29 @@ class AffineExporter:
         return Exported(model, references, ("y", "z"), 0, "numpy", "none")
 
 
+class AffineTargets:
+    """A writer of other formats whose files hold y = 2·x + 1. `skew` is added to what they compute; `refusal`: target → why
+    it is not written."""
+
+    def __init__(self) -> None:
+        self.skew = 0.0
+        self.refusal: dict[str, str] = {}
+        self.asked: list[TargetRequest] = []
+
+    async def write(self, request: TargetRequest) -> Written:
+        self.asked.append(request)
+        if request.target in self.refusal:
+            raise ExportFault(self.refusal[request.target])
+        files = request.folder / "files"
+        files.mkdir()
+        (files / "model.txt").write_text("y = 2·x + 1")
+        found = {}
+        for case, inputs in request.cases.items():
+            y = np.float32(2) * inputs["x"].astype(np.float32) + np.float32(1 + self.skew)
+            found[case] = {"y": y, "z": y.astype(np.float64)}
+        return Written(files, found, "paper 1")
+
+
 class InProcessServing:
     """The embedded server's models without its socket. `skew` is added to what it answers."""
 
@@ -162,8 +193,13 @@ def server() -> InProcessServing:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, exporter: AffineExporter, server: InProcessServing) -> Tools:
-    return Tools(exporter, server, SystemClock(), tmp_path / "state")
+def targets() -> AffineTargets:
+    return AffineTargets()
+
+
+@pytest.fixture
+def tools(tmp_path: Path, exporter: AffineExporter, server: InProcessServing, targets: AffineTargets) -> Tools:
+    return Tools(exporter, server, SystemClock(), tmp_path / "state", targets)
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from trainyard.common.contract.events import ConversionRequested
 from trainyard.converter.adapters.sandbox import Limits
 from trainyard.converter.adapters.serving_check import TritonServingCheck
 from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.adapters.worker_target import WorkerTargetWriter
 from trainyard.converter.conversion import Proven, convert
-from trainyard.converter.ports import ExportRequest
 from trainyard.converter.preparation import ConversionFault, Tools
 
 pytestmark = pytest.mark.integration
@@ -31,12 +31,12 @@ WEIGHTS = np.arange(3, dtype=np.float32)
 
 
 async def run(folder: Path, name: str, **changes: object) -> Proven:
-    async def own(request: ExportRequest) -> Path:
-        del request
+    async def own(wanted: object) -> Path:
+        del wanted
         return Path(sys.executable)
 
     exporter = WorkerExporter(own, Limits(seconds=30, memory=2 * 2**30))
-    tools = Tools(exporter, TritonServingCheck(), SystemClock(), folder / "state")
+    tools = Tools(exporter, TritonServingCheck(), SystemClock(), folder / "state", WorkerTargetWriter(own))
     block = ConvertSpec.model_validate({"name": "net", "weights": name, "to": ["onnx"], **changes})
     spec = ConversionSpec(workdir=str(folder), artifacts=str(folder), convert=block)
     return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), tools, _silent)

@@ -76,7 +76,7 @@ def made(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
 @pytest.fixture
 def run(images: Path, made: Callable[[str], Path], tools: Tools) -> Run:
     exporter = WorkerExporter(Interpreters(ROOT / "deploy" / "images", ROOT / "deploy" / "converters", images).python)
-    real = Tools(exporter, tools.serving, SystemClock(), tools.state)
+    real = Tools(exporter, tools.serving, SystemClock(), tools.state, tools.targets)
 
     async def tell(step: str, words: str, fraction: float) -> None:
         del step, words, fraction

@@ -12,6 +12,7 @@ from trainyard.common.runtime.consuming import ConsumingService
 from trainyard.converter.adapters.images import Interpreters
 from trainyard.converter.adapters.serving_check import TritonServingCheck
 from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.adapters.worker_target import WorkerTargetWriter
 from trainyard.converter.handlers import HANDLERS, Converter
 from trainyard.converter.preparation import Tools
 from trainyard.converter.settings import Settings
@@ -25,6 +26,7 @@ def build(settings: Settings, bus: Bus) -> ConsumingService:
     tools = Tools(
         exporter=WorkerExporter(interpreters.python),
         serving=TritonServingCheck(settings.triton),
+        targets=WorkerTargetWriter(interpreters.environment),
         clock=SystemClock(),
         state=settings.state,
         claims=settings.claims,

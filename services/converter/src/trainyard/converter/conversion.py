@@ -1,4 +1,4 @@
-"""One conversion from request to proof: export, check, verify, repository, serving, report.
+"""One conversion from request to proof: export, check, verify, other targets, repository, serving, report.
 
 The order is that of trust: nothing is written for Triton before the numbers agree, and nothing is called proven before a
 server has answered with them. Everything is made in a scratch folder and published by one rename, so a crash leaves either
@@ -16,7 +16,7 @@ from pathlib import Path
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
-from trainyard.converter import serving_proof
+from trainyard.converter import serving_proof, targets
 from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.climbing import climb
 from trainyard.converter.core import triton
@@ -55,6 +55,7 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     await prepare(record, tools)
     exported = await climb(record, tools, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
+    await targets.write(record, tools, exported, tell)
     if "triton" in record.spec.to:
         await tell("triton", "writing the Triton repository", 0.75)
         config = await asyncio.to_thread(serving_proof.write_repository, record, exported)

@@ -112,6 +112,7 @@ def _succeeded(request: ConversionRequested, tools: Tools, proven: Proven) -> Co
         job_id=request.job_id,
         name=report.name,
         onnx=str(folder / "model.onnx"),
+        targets={item.target: str(folder / item.target) for item in report.targets},
         repository=str(tools.state / "models") if proven.config is not None else None,
         report=str(folder / "report.json"),
         report_html=str(folder / "report.html"),

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from trainyard.common.contract.conversions import Format
+from trainyard.common.contract.conversions import Format, Target
 from trainyard.common.errors import TrainyardError
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.ladder import Rung
+from trainyard.converter.core.targets import Writer
 from trainyard.converter.core.triton import Tensor
 
 Tell = Callable[[str, str, float], Awaitable[None]]
@@ -77,6 +78,36 @@ class Exporter(Protocol):
     async def export(self, request: ExportRequest) -> Exported:
         """In the image's interpreter, in a sandbox. Raises ModelFault, ExportFault, or Retryable when the machine is at
         fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRequest:
+    target: Target
+    writer: Writer
+    onnx: Path
+    inputs: tuple[dict[str, Any], ...]
+    """name, dtype, shape; in the order of the ONNX model."""
+    outputs: tuple[str, ...]
+    """In the order of the ONNX model."""
+    cases: Mapping[str, Case]
+    folder: Path
+    """Scratch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    files: Path
+    """A folder inside the scratch."""
+    found: Mapping[str, Mapping[str, Array]]
+    """Case → output name → what it computes, read back from the files."""
+    framework: str
+
+
+class TargetWriter(Protocol):
+    async def write(self, request: TargetRequest) -> Written:
+        """From ONNX, in the writer's environment and a sandbox. Raises ExportFault where the target cannot have this model,
+        ModelFault, or Retryable when the machine is at fault."""
         ...
 
 

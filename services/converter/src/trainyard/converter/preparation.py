@@ -15,7 +15,7 @@ from trainyard.converter.adapters.files import read_arrays
 from trainyard.converter.core import cases, formats, signatures
 from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.ladder import Rung
-from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, ServingCheck
+from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, ServingCheck, TargetWriter
 from trainyard.converter.record import Opened, Record
 
 
@@ -34,6 +34,7 @@ class Tools:
     serving: ServingCheck
     clock: Clock
     state: Path
+    targets: TargetWriter
     claims: Claims = field(default_factory=Claims)
 
 
@@ -60,7 +61,7 @@ def export_request(record: Record, rung: Rung | None, folder: str) -> ExportRequ
         output_names=tuple(item.name for item in spec.outputs),
         rung=rung,
         cases=record.cases,
-        folder=record.scratch / folder,
+        folder=record.work(folder),
     )
 
 
@@ -94,7 +95,6 @@ def _open(record: Record) -> Opened:
 
 async def _told_by_itself(record: Record, tools: Tools) -> tuple[TensorSpec, ...]:
     request = export_request(record, None, "inspection")
-    request.folder.mkdir()
     try:
         found = await tools.exporter.inspect(request)
     except ExportFault as error:

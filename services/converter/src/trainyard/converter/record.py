@@ -16,14 +16,16 @@ from trainyard.common.contract.events import ConversionRequested
 from trainyard.converter.adapters import page
 from trainyard.converter.adapters.files import digest, publish
 from trainyard.converter.adapters.onnx_model import Signature
-from trainyard.converter.core import cases, ladder
+from trainyard.converter.core import cases, gate, ladder
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.gate import Comparison
-from trainyard.converter.core.report import ConversionReport, FileReport, ServedReport, StepReport
+from trainyard.converter.core.report import ConversionReport, FileReport, ServedReport, StepReport, TargetReport
 from trainyard.converter.core.triton import ModelConfig
 from trainyard.converter.ports import Exported
 
+WORK = "work"
+"""What workers are given and leave behind; no part of the result."""
 TOOLS = ("onnx", "onnxruntime", "numpy", "tritonclient")
 
 
@@ -55,6 +57,7 @@ class Record:
     rung: ladder.Rung | None = None
     signature: Signature | None = None
     comparisons: list[Comparison] = field(default_factory=list)
+    targets: list[TargetReport] = field(default_factory=list)
     config: ModelConfig | None = None
     served: ServedReport | None = None
 
@@ -76,6 +79,12 @@ class Record:
     def batch_sizes(self) -> tuple[int, ...]:
         return cases.sizes(self.inputs, self.spec.batch_sizes)
 
+    def work(self, name: str) -> Path:
+        """A new folder for a worker."""
+        folder = self.scratch / WORK / name
+        folder.mkdir(parents=True)
+        return folder
+
     def note(self, words: str) -> None:
         if words not in self.notes:
             self.notes.append(words)
@@ -87,8 +96,7 @@ class Record:
 
 def finish(record: Record, target: Path, fault: str | None) -> ConversionReport:
     """Write the report and publish the folder as `target`. `fault`: why it failed; None: proven."""
-    for scratch in record.scratch.glob("rung-*"):
-        shutil.rmtree(scratch, ignore_errors=True)
+    shutil.rmtree(record.scratch / WORK, ignore_errors=True)
     report = _report(record, fault)
     (record.scratch / "report.json").write_text(report.model_dump_json(indent=1))
     (record.scratch / "report.html").write_text(page.render(report))
@@ -98,8 +106,6 @@ def finish(record: Record, target: Path, fault: str | None) -> ConversionReport:
 
 def _report(record: Record, fault: str | None) -> ConversionReport:
     signature, exported = record.signature, record.exported
-    # What a person asks is how far off it is on inputs like its own; the edge cases stand in the table of comparisons.
-    usual = [item.max_abs for item in record.comparisons if item.case.startswith(("samples", "random"))]
     batches = sorted(record.batch_sizes)
     proven = f"equal on {len(record.cases)} inputs at batch sizes {', '.join(map(str, batches))}"
     return ConversionReport(
@@ -120,10 +126,11 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         inputs=[asdict(item) for item in signature.inputs] if signature else [],
         outputs=[asdict(item) for item in signature.outputs] if signature else [],
         batch_sizes=batches,
-        max_abs_error=max(usual, default=None),
+        max_abs_error=gate.usual_error(record.comparisons),
         steps=record.steps,
         comparisons=[asdict(item) for item in record.comparisons],
         notes=record.notes,
+        targets=record.targets,
         served=record.served,
         files=[
             FileReport(path=str(file.relative_to(record.scratch)), bytes=file.stat().st_size, sha256=digest(file))

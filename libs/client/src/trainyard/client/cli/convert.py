@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn
@@ -13,6 +13,10 @@ from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.cli.watching import watch_conversion
 from trainyard.client.converting import EXAMPLE, conversion, tensor
+from trainyard.common.contract.conversions import ConvertSpec, Target
+
+TARGETS = ", ".join(get_args(Target))
+DEFAULT = " and ".join(ConvertSpec.model_fields["to"].default)
 
 
 def convert(
@@ -20,7 +24,13 @@ def convert(
     file: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model's file or folder, or a job file with a `convert:` block.")
     ],
-    to: Annotated[list[str] | None, typer.Option("--to", help="onnx, triton; may be repeated. Default: both.")] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--to",
+            help="onnx, triton, torch, torchscript, openvino, saved-model, tflite; may be repeated. Default: the first two.",
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The model's name; default: the file's or the job's.")] = None,
     model: Annotated[
         str | None, typer.Option(help="module:factory that builds the model, for weights alone; from this folder.")

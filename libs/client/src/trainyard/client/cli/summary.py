@@ -32,6 +32,8 @@ def show(job: JobView, layout: Layout) -> None:
             label = f", labelled {served['label']}" if served.get("label") is not None else ""
             table.add_row("served", f"{words}{label} ({served['server']})")
         table.add_row("model", result["onnx"])
+        for target, folder in result.get("targets", {}).items():
+            table.add_row(target, folder)
         table.add_row("triton", result["repository"])
         table.add_row("report", f"{layout.url('monitor')}/reports/{conversion.conversion_id}")
     table.add_row("panel", layout.url("monitor"))

@@ -11,7 +11,7 @@ from trainyard.common.contract.model import IMPORT_PATH, TENSOR_NAME, DnsLabel, 
 Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
-Target = Literal["onnx", "triton"]
+Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tflite", "triton"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
     "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "mxnet",

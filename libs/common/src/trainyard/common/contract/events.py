@@ -320,6 +320,8 @@ class ConversionSucceeded(ConversionEvent):
     kind: ClassVar[str] = "succeeded"
     name: str
     onnx: str | None = None
+    targets: dict[str, str] = {}
+    """Folder of each other format, by its name."""
     repository: str | None = None
     report: str
     report_html: str | None = None

@@ -40,7 +40,11 @@ async def memory_bus() -> AsyncIterator[MemoryBus]:
 
 @pytest.fixture(scope="session")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where images are built, once a run: they are content-addressed, so everybody may share the folder."""
+    """Where images are built, once a run; TRAINYARD_TEST_IMAGES names a folder that outlives it. They are content-addressed,
+    so everybody may share one."""
+    given = os.environ.get("TRAINYARD_TEST_IMAGES")
+    if given:
+        return Path(given)
     return tmp_path_factory.mktemp("images")
 
 

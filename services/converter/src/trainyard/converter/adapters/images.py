@@ -31,10 +31,15 @@ class Interpreters:
         if environment == formats.OWN:
             return Path(sys.executable)
         if environment is not None:
-            recipe = catalogue.read(self._converters, environment)
-        else:
-            image = request.image or USUAL
-            if image in catalogue.BUILT_IN:
-                raise InvalidInput.one(f"image {image!r} holds no framework to convert with", "image")
-            recipe = catalogue.read(self._catalogue, image)
+            return await self.environment(environment)
+        image = request.image or USUAL
+        if image in catalogue.BUILT_IN:
+            raise InvalidInput.one(f"image {image!r} holds no framework to convert with", "image")
+        return await self._obtain(catalogue.read(self._catalogue, image))
+
+    async def environment(self, name: str) -> Path:
+        """Of a folder of `deploy/converters`. Raises ImageUnavailable."""
+        return await self._obtain(catalogue.read(self._converters, name))
+
+    async def _obtain(self, recipe: catalogue.Recipe) -> Path:
         return (await cache.obtain(recipe, self._images, log.info)).python

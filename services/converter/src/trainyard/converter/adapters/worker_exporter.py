@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import trainyard.worker
 from trainyard.common.errors import Retryable
 from trainyard.converter import workers
 from trainyard.converter.adapters import sandbox
-from trainyard.converter.core.cases import Array
+from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import Exported, ExportFault, ExportRequest, Inspected, ModelFault
 
@@ -58,16 +58,8 @@ def command(python: Path, *folders: Path) -> list[str]:
 
 
 def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
-    """Write what the worker reads: the request, the inputs, itself, and the library that jobs import."""
+    """Write what the worker reads."""
     folder = request.folder
-    for package in (trainyard.worker, workers):
-        source = Path(next(iter(package.__path__)))
-        target = folder / "lib" / Path(*package.__name__.split("."))
-        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    np.savez(
-        folder / "cases.npz",
-        **{f"{case}/{name}": array for case, inputs in request.cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
-    )
     document = {
         "worker": request.source.worker,
         "format": request.format,
@@ -80,18 +72,31 @@ def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
         "inputs": list(request.inputs),
         "output_names": list(request.output_names),
         "rung": asdict(request.rung) if request.rung else None,
-        "limits": {
-            "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
-            "file_bytes": limits.file_bytes,
-            "memory": limits.memory,
-        },
+    }
+    lay_out(folder, document, request.cases, limits)
+
+
+def lay_out(folder: Path, document: dict[str, Any], cases: Mapping[str, Case], limits: sandbox.Limits) -> None:
+    """A worker's folder: the request, the inputs, the worker itself, and the library that jobs import."""
+    for package in (trainyard.worker, workers):
+        source = Path(next(iter(package.__path__)))
+        target = folder / "lib" / Path(*package.__name__.split("."))
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    np.savez(
+        folder / "cases.npz",
+        **{f"{case}/{name}": array for case, inputs in cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
+    )
+    document["limits"] = {
+        "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
+        "file_bytes": limits.file_bytes,
+        "memory": limits.memory,
     }
     (folder / "request.json").write_text(json.dumps(document))
 
 
 def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:
     """What the model says of itself. Raises ModelFault, ExportFault or Retryable."""
-    found = _found(folder, outcome)
+    found = told(folder, outcome)
     inputs, outputs = (
         tuple(Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in found[name] or ())
         for name in ("inputs", "outputs")
@@ -101,15 +106,10 @@ def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:
 
 def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits) -> Exported:
     """What the worker left behind. Raises ModelFault, ExportFault or Retryable."""
-    found = _found(folder, outcome)
-    references: dict[str, dict[str, Array]] = {}
-    with np.load(folder / "references.npz", allow_pickle=False) as stored:
-        for key in stored.files:
-            case, _, name = key.rpartition("/")
-            references.setdefault(case, {})[name] = stored[key]
+    found = told(folder, outcome)
     return Exported(
         folder / "model.onnx",
-        references,
+        arrays(folder / "references.npz"),
         tuple(found["output_names"]),
         found["parameters"],
         found["framework"],
@@ -117,7 +117,18 @@ def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits) -> Ex
     )
 
 
-def _found(folder: Path, outcome: sandbox.Outcome) -> dict[str, Any]:
+def arrays(file: Path) -> dict[str, dict[str, Array]]:
+    """Case → name → array, as a worker stores them."""
+    found: dict[str, dict[str, Array]] = {}
+    with np.load(file, allow_pickle=False) as stored:
+        for key in stored.files:
+            case, _, name = key.rpartition("/")
+            found.setdefault(case, {})[name] = stored[key]
+    return found
+
+
+def told(folder: Path, outcome: sandbox.Outcome) -> dict[str, Any]:
+    """The worker's answer. Raises ModelFault, ExportFault or Retryable."""
     if outcome.fault:
         raise ModelFault(f"the model was ended: {outcome.fault}")
     file = folder / "answer.json"

@@ -7,6 +7,7 @@ that cannot be subtracted, and (n, 1) against (n,), which would broadcast.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,11 @@ class Comparison:
     """Share of rows whose largest element is the same; None for outputs without rows."""
     worst: tuple[int, ...] = ()
     """Index of the largest difference."""
+
+
+def usual_error(comparisons: Iterable[Comparison]) -> float | None:
+    """The largest difference on inputs like the model's own, which is what a person asks for; edge cases are left out."""
+    return max((item.max_abs for item in comparisons if item.case.startswith(("samples", "random"))), default=None)
 
 
 def tolerance_for(reference: Array) -> Tolerance:

@@ -38,6 +38,16 @@ class ServedReport(ReportModel):
     passed: bool
 
 
+class TargetReport(ReportModel):
+    target: str
+    """Its files lie in the folder of this name beside the report, where it passed."""
+    framework: str
+    """What read it back and computed with it."""
+    passed: bool
+    max_abs_error: float | None = None
+    comparisons: list[dict[str, Any]] = []
+
+
 class ConversionReport(ReportModel):
     version: Literal[1] = 1
     conversion_id: str
@@ -63,6 +73,8 @@ class ConversionReport(ReportModel):
     steps: list[StepReport] = []
     comparisons: list[dict[str, Any]] = []
     notes: list[str] = []
+    targets: list[TargetReport] = []
+    """What was written beside ONNX and Triton's repository, and computed."""
     served: ServedReport | None = None
     files: list[FileReport] = []
     tools: dict[str, str] = {}

@@ -30,7 +30,7 @@ def main(folder):
         request = json.load(file)
     limit(request["limits"])
     try:
-        answer = convert(request, folder)
+        answer = write(request, folder) if "target" in request else convert(request, folder)
     except Fault as error:
         answer = {"fault": error.kind, "message": str(error)}
     except MemoryError:
@@ -68,6 +68,28 @@ def convert(request, folder):
     except SystemExit as error:  # some exporters end the process that they were called in
         raise Fault("export", sentence(error))
     return dict(answer, output_names=list(next(iter(references.values()))))
+
+
+def write(request, folder):
+    """In another format than ONNX: the files, and what they compute once they are read again."""
+    writer = importlib.import_module("trainyard.converter.workers." + request["worker"])
+    files = os.path.join(folder, "files")
+    os.mkdir(files)
+    writer.write(request, files)
+    model = writer.load(request, files)
+    takes, gives = ([item["name"] for item in request[side]] for side in ("inputs", "outputs"))
+    found = {}
+    for case, inputs in load_cases(folder).items():
+        found[case] = dict(zip(gives, computed(model, [inputs[name] for name in takes], case)))
+    store(found, os.path.join(folder, "found.npz"))
+    return {"framework": model.framework}
+
+
+def computed(model, inputs, case):
+    try:
+        return model.compute(inputs)
+    except Exception as error:  # of any framework
+        raise Fault("export", f"what was written fails on {case}: {sentence(error)}")
 
 
 def load_cases(folder):

@@ -1,0 +1,149 @@
+"""Other formats than ONNX: what happens around the one who writes them (a fake), and the real ones on a model with two
+inputs, names that no other format takes as they are, and an output in NCHW."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from trainyard.common import ids
+from trainyard.common.clock import SystemClock
+from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
+from trainyard.common.contract.events import ConversionRequested
+from trainyard.converter.adapters.images import Interpreters
+from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.adapters.worker_target import WorkerTargetWriter
+from trainyard.converter.conversion import Proven, convert
+from trainyard.converter.core.targets import WRITERS
+from trainyard.converter.preparation import ConversionFault, Tools
+
+Make = Callable[..., ConversionRequested]
+ROOT = Path(__file__).parents[3]
+OWN_FILES = {
+    "torch": {"model.py", "operators.py", "model.safetensors"},
+    "torchscript": {"model.pt"},
+    "openvino": {"model.xml", "model.bin"},
+    "saved-model": {"saved_model.pb", "variables"},
+    "tflite": {"model.tflite"},
+}
+IN_THE_DEFAULT_RUN = ("torch", "torchscript")
+
+
+async def _silent(step: str, message: str, fraction: float) -> None:
+    del step, message, fraction
+
+
+async def test_a_target_is_held_to_the_numbers_and_lies_in_its_own_folder(request_affine: Make, tools: Tools) -> None:
+    proven = await convert(request_affine(to=["onnx", "torch"]), tools, _silent)
+    assert proven.config is None
+    assert (proven.folder / "torch" / "model.txt").exists()
+    (target,) = proven.report.targets
+    assert (target.target, target.passed, target.framework, target.max_abs_error) == ("torch", True, "paper 1", 0.0)
+    assert len(target.comparisons) == len(proven.report.comparisons)
+    assert {file.path for file in proven.report.files} == {"model.onnx", "torch/model.txt"}
+    assert "paper 1" in (proven.folder / "report.html").read_text()
+
+
+async def test_a_writer_gets_the_inputs_in_the_order_of_the_model(
+    request_affine: Make, tools: Tools, targets: Any
+) -> None:
+    await convert(request_affine(to=["tflite"]), tools, _silent)
+    (asked,) = targets.asked
+    assert [item["name"] for item in asked.inputs] == ["x"]
+    assert asked.outputs == ("y", "z")
+    assert asked.writer is WRITERS["tflite"]
+
+
+async def test_other_numbers_fail_the_conversion_and_publish_nothing_of_the_target(
+    request_affine: Make, tools: Tools, targets: Any
+) -> None:
+    targets.skew = 0.25
+    with pytest.raises(ConversionFault, match=r"cannot become TFLite: the numbers differ: random, batch 1, output y"):
+        await convert(request_affine(to=["tflite", "triton"]), tools, _silent)
+    (folder,) = (tools.state / "conversions").iterdir()
+    assert not (folder / "tflite").exists()
+    assert not (folder / "triton").exists()
+    report = json.loads((folder / "report.json").read_text())
+    assert report["targets"][0]["max_abs_error"] == pytest.approx(0.25)
+    assert [(step["name"], step["passed"]) for step in report["steps"]][-1] == ("tflite", False)
+
+
+async def test_every_target_is_tried_before_the_conversion_fails(
+    request_affine: Make, tools: Tools, targets: Any
+) -> None:
+    targets.refusal = {"torch": "ai.onnx.Strange ['y'] has no function", "openvino": "no such layer"}
+    words = r"become a PyTorch module: ai\.onnx\.Strange \['y'\] has no function; it cannot become OpenVINO IR: no such"
+    with pytest.raises(ConversionFault, match=words) as caught:
+        await convert(request_affine(to=["torch", "tflite", "openvino"]), tools, _silent)
+    assert caught.value.reason == "target"
+    assert caught.value.report is not None
+    assert (caught.value.report / "tflite" / "model.txt").exists()
+
+
+def network(path: Path) -> Path:
+    """Convolution and pooling of `input.1`, joined with a doubled `second`; the feature map is an output too."""
+    random = np.random.default_rng(0)
+
+    def weight(name: str, *shape: int) -> TensorProto:
+        values: npt.NDArray[np.float32] = (random.standard_normal(shape) * 0.1).astype(np.float32)
+        return numpy_helper.from_array(values, name)
+
+    nodes = [
+        helper.make_node("Conv", ["input.1", "kernel", "bias"], ["convolved"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["convolved"], ["features:0"]),
+        helper.make_node("GlobalAveragePool", ["features:0"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["flat"]),
+        helper.make_node("Mul", ["second", "two"], ["doubled"]),
+        helper.make_node("Concat", ["flat", "doubled"], ["joined"], axis=1),
+        helper.make_node("Gemm", ["joined", "last", "shift"], ["logits"]),
+    ]
+    inputs = [("input.1", ["batch", 3, 8, 10]), ("second", ["batch", 5])]
+    outputs = [("logits", ["batch", 4]), ("features:0", ["batch", 8, 8, 10])]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs],
+        [
+            weight("kernel", 8, 3, 3, 3), weight("bias", 8), weight("last", 13, 4), weight("shift", 4),
+            numpy_helper.from_array(np.array(2, np.float32), "two"),
+        ],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.mark.integration
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "target",
+    [name if name in IN_THE_DEFAULT_RUN else pytest.param(name, marks=pytest.mark.frameworks) for name in WRITERS],
+)
+async def test_a_model_written_and_read_again_is_equal_at_every_batch_size(
+    target: str, images: Path, tools: Tools, tmp_path: Path
+) -> None:
+    network(tmp_path / "net.onnx")
+    proven = await real(tmp_path, images, tools, to=[target])
+    (found,) = proven.report.targets
+    assert found.passed
+    assert found.max_abs_error is not None
+    assert found.max_abs_error < 1e-4
+    assert {file.name for file in (proven.folder / target).iterdir()} >= OWN_FILES[target]
+    assert len({item["case"] for item in found.comparisons}) == len(proven.report.comparisons) / 2 >= 6
+
+
+async def real(folder: Path, images: Path, tools: Tools, **changes: Any) -> Proven:
+    interpreters = Interpreters(ROOT / "deploy" / "images", ROOT / "deploy" / "converters", images)
+    workers = WorkerExporter(interpreters.python), WorkerTargetWriter(interpreters.environment)
+    block = ConvertSpec.model_validate({"name": "net", "weights": "net.onnx", **changes})
+    spec = ConversionSpec(workdir=str(folder), artifacts=str(folder), convert=block)
+    request = ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec)
+    return await convert(request, Tools(workers[0], tools.serving, SystemClock(), tools.state, workers[1]), _silent)
