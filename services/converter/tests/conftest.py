@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,8 @@ from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.images import cache, catalogue
 from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
+from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.conversion import Proven, convert
 from trainyard.converter.core import cases, formats, triton
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Rung
@@ -41,6 +43,8 @@ from trainyard.converter.ports import (
 )
 from trainyard.converter.preparation import Tools
 from trainyard.converter.serving.models import Repository
+
+ZOO = Path(__file__).parent / "zoo"
 
 
 def affine(path: Path, batch: str | int = "batch") -> Path:
@@ -180,6 +184,27 @@ def onnx_to_torch_python(images: Path) -> Path:
         return Path(given)
     recipe = catalogue.read(Path(__file__).parents[3] / "deploy" / "converters", "torch")
     return cache.ensure(recipe, images, lambda words: None).python
+
+
+@pytest.fixture
+def convert_with(tmp_path: Path, server: InProcessServing) -> Callable[..., Awaitable[Proven]]:
+    """A whole conversion by the real worker: the interpreter that reads the model, the folder it lies in, the block."""
+
+    async def tell(step: str, words: str, fraction: float) -> None:
+        del step, words, fraction
+
+    async def run(python: Path, folder: Path, **block: Any) -> Proven:
+        async def interpreter(request: ExportRequest) -> Path:
+            del request
+            return python
+
+        tools = Tools(WorkerExporter(interpreter), server, SystemClock(), tmp_path / "state")
+        spec = ConversionSpec(
+            workdir=str(ZOO), artifacts=str(folder), convert=ConvertSpec.model_validate({"name": "model", **block})
+        )
+        return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), tools, tell)
+
+    return run
 
 
 @pytest.fixture

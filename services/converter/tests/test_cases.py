@@ -31,6 +31,24 @@ def test_every_size_and_the_edges_are_tried() -> None:
     assert 1000 < np.abs(built["large, batch 2"]["image"]).max() < 10_000
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_has_no_part_in_the_range(odd: float) -> None:
+    samples = np.linspace(0, 1, 2 * 64, dtype=np.float32).reshape(2, 1, 8, 8)
+    samples[0, 0, 3, 3] = odd
+    built = cases.build([IMAGE], (1, 2), {"image": samples})
+    assert np.array_equal(built["samples, batch 2"]["image"], samples, equal_nan=True)
+    generated = built["random, batch 2"]["image"]
+    assert (generated.min() >= 0, generated.max() <= 1) == (True, True)
+
+
+def test_the_widest_range_and_none_at_all() -> None:
+    x = TensorSpec(name="x", dtype="float64", shape=("batch",))
+    widest = np.array([-1.7e308, 1.7e308])
+    assert np.isfinite(cases.build([x], (1, 2), {"x": widest})["random, batch 2"]["x"]).all()
+    nothing = cases.build([x], (1, 2), {"x": np.array([np.nan, np.nan])})
+    assert np.isfinite(nothing["random, batch 2"]["x"]).all()
+
+
 def test_one_size_is_never_proof_of_a_free_batch() -> None:
     assert cases.sizes([IMAGE], (1,)) == (1, 2, 3)
     assert cases.sizes([IMAGE], (8, 8)) == (8, 2, 3)

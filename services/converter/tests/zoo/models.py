@@ -171,6 +171,28 @@ class Branches(nn.Module):
         return x * 2 if x.sum() > 0 else x - 1
 
 
+class ByBatch(nn.Module):
+    """pytorch#117655: torch.cond on the batch."""
+
+    def forward(self, x):
+        return torch.cond(x.shape[0] > 2, lambda rows: rows + 1, lambda rows: rows * 2, (x,))
+
+
+class Windows(nn.Module):
+    """pytorch#107677: a short-time Fourier transform, and complex numbers multiplied."""
+
+    def forward(self, x):
+        found = torch.stft(x, 8, 4, window=torch.hann_window(8), return_complex=True, center=False)
+        return torch.view_as_real(found), (found * found).abs()
+
+
+class Largest(nn.Module):
+    """onnxruntime#10514: the largest of numbers among which there is none."""
+
+    def forward(self, x):
+        return torch.amax(x, 1)
+
+
 class Baked(nn.Module):
     """A branch on the batch: whichever is traced is right for some batches alone."""
 

@@ -119,9 +119,13 @@ def _random(random: np.random.Generator, spec: TensorSpec, batch: int, like: Arr
     if dtype.kind in "iu":
         low, high = (int(like.min()), int(like.max()) + 1) if like is not None else (0, 2)
         return random.integers(low, max(high, low + 1), shape).astype(dtype)
-    if like is not None:
-        return random.uniform(float(like.min()), float(like.max()), shape).astype(dtype)
-    return random.standard_normal(shape).astype(dtype)
+    # A sample may hold NaN for what is missing, and infinities: the range is that of its numbers.
+    numbers = like[np.isfinite(like)].astype(np.float64) if like is not None else np.empty(0)
+    if not numbers.size:
+        return random.standard_normal(shape).astype(dtype)
+    share = random.random(shape)  # not a difference of the two ends, which may be larger than any number
+    between: Array = (numbers.min() * (1 - share) + numbers.max() * share).astype(dtype)
+    return between
 
 
 def _large(random: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> Array:

@@ -9,6 +9,7 @@ import onnxruntime
 from onnx.external_data_helper import load_external_data_for_model
 
 from trainyard.converter.workers.frame import Fault, first_line
+from trainyard.converter.workers.graphs import inner_graphs
 
 _KINDS = {
     "tensor(double)": "float64", "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(bfloat16)": "bfloat16",
@@ -31,6 +32,9 @@ class Model:
         try:
             self.proto = onnx.load(path, load_external_data=False)
             confine(self.proto, folder)
+            known(self.proto, os.path.basename(path))
+            for graph in graphs(self.proto.graph):
+                evaluating(graph)
             self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
             load_external_data_for_model(self.proto, folder)
         except Fault:
@@ -57,6 +61,40 @@ class Model:
     def export(self, rung, references, path):
         del rung, references
         onnx.save(self.proto, path)
+
+
+def known(proto, name):
+    """Refuses operator sets that nothing here has heard of, in better words than the runtime's."""
+    newest = onnx.defs.onnx_opset_version()
+    for item in proto.opset_import:
+        if item.domain in ("", "ai.onnx") and item.version > newest:
+            words = f"{name} is written in opset {item.version}, the newest known here is {newest}"
+            raise Fault("model", f"{words}: export the model at an older one")
+
+
+def evaluating(graph):
+    """Refuses what was exported while it was trained: it uses the batch's statistics and drops numbers by chance, so that
+    no two runs need agree."""
+    constants = {item.name: item for item in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            constants[node.output[0]] = node.attribute[0].t
+    for node in graph.node:
+        training = any(item.name == "training_mode" and item.i for item in node.attribute)
+        if node.op_type == "Dropout" and len(node.input) > 2 and node.input[2] in constants:
+            training = bool(onnx.numpy_helper.to_array(constants[node.input[2]]))
+        if training:
+            place = (node.name or node.output[0])[:100]
+            words = f"{node.op_type} {place!r} is in training mode: export the model in evaluation mode"
+            raise Fault("model", words)
+
+
+def graphs(graph):
+    """It and the bodies of its loops and branches."""
+    yield graph
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            yield from graphs(inner)
 
 
 def confine(proto, folder):

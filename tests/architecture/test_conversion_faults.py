@@ -1,0 +1,234 @@
+"""Which test covers which fault that was reported of other converters: one row, where, what went wrong, the tests here.
+
+A test of a table is named with its row, `test_name[row]`. `open` says in words what of a row the converter does not have yet;
+a row without tests is open as a whole. A row whose test is renamed or goes away fails here.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).parents[2] / "services" / "converter" / "tests"
+EQUAL = "test_equal_at_every_batch_size"
+FRAMEWORKS = "test_a_model_becomes_equal_onnx"
+OPERATOR = "test_44_what_other_writers_lack_has_equal_numbers"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    reports: str
+    what: str
+    tests: tuple[str, ...] = ()
+    open: str = ""
+
+
+PRECISION = "no target of lower precision yet; a model is served with the numbers that it came with"
+BACK = "SavedModel is no target yet; what is tested is ONNX to PyTorch"
+
+ROWS: dict[int, Row] = {
+    1: Row(
+        "pytorch#157621", "the example's batch is burnt in", (f"{EQUAL}[Residual]", "test_fixed_dimensions_stay_fixed")
+    ),
+    2: Row(
+        "pytorch#148886",
+        "a mask built at the example's batch",
+        (f"{EQUAL}[Masked]", "test_a_model_that_is_right_for_one_batch_alone_is_refused"),
+    ),
+    3: Row("pytorch#70110", "the width of an embedding becomes free", ("test_fixed_dimensions_stay_fixed",)),
+    4: Row("pytorch#45653", "an LSTM that runs at one batch", (f"{EQUAL}[lstm]",)),
+    5: Row(
+        "onnxscript#2852", "a GRU reset the other way", (f"{EQUAL}[gru]", "test_5_a_gru_is_reset_as_torch_resets_it")
+    ),
+    6: Row("onnxscript#2891", "channels of PixelUnshuffle in another order", (f"{EQUAL}[unshuffle]",)),
+    7: Row(
+        "pytorch#61034, pytorch#111159",
+        "repeated indices: the last wins",
+        (f"{EQUAL}[Repeated]", "test_what_an_exporter_gets_wrong_does_not_pass"),
+    ),
+    8: Row("pytorch#159973", "attention with a row that is masked", (f"{EQUAL}[Attention]",)),
+    9: Row("pytorch#183528, pytorch#131272", "average pooling that rounds up", (f"{EQUAL}[Pooled]",)),
+    10: Row("pytorch#42653", "adaptive pooling that does not divide", (f"{EQUAL}[Adaptive]",)),
+    11: Row(
+        "pytorch#49229, onnxruntime#26584, onnxruntime#4589",
+        "batch normalisation in training mode",
+        (
+            f"{EQUAL}[BatchStatistics]",
+            f"{EQUAL}[InTraining]",
+            "test_dropout_is_off_after_export_in_training_mode",
+            "test_11_rows_that_change_each_other_are_served_one_by_one",
+            "test_11_what_is_still_in_training_is_refused",
+        ),
+    ),
+    12: Row("pytorch#118733", "a branch in float64", (f"{EQUAL}[Doubles]",)),
+    13: Row(
+        "onnxruntime#2874, onnxruntime#19710",
+        "float64 operators that the runtime lacks",
+        ("test_13_float64_stays_float64",),
+        "the runtime has these by now; for one that it lacks there is a refusal and no cast",
+    ),
+    14: Row("pytorch#64480", "an unused input disappears", ("test_14_an_input_that_nothing_reads_is_told",)),
+    15: Row(
+        "pytorch#66137",
+        "the same tensor returned twice",
+        ("test_the_same_tensor_twice_has_two_names", "test_15_the_same_tensor_twice_is_served_twice"),
+    ),
+    16: Row(
+        "pytorch#117655",
+        "control flow on the batch",
+        ("test_16_a_branch_on_the_batch_stays_a_branch", "test_what_cannot_be_traced_is_refused_with_its_place"),
+    ),
+    17: Row(
+        "pytorch#107677",
+        "complex numbers",
+        (
+            f"{EQUAL}[Spectrum]",
+            "test_17_complex_numbers_inside_are_pairs_of_real_ones",
+            "test_an_operator_that_the_older_exporter_lacks_is_named",
+        ),
+    ),
+    18: Row("pytorch#108342", "tied weights stored twice", ("test_tied_weights_are_stored_once",)),
+    19: Row(
+        "onnxruntime#23112, onnx#3805",
+        "an opset that the runtime lacks",
+        (
+            "test_a_set_that_the_runtime_lacks_is_refused_not_stamped",
+            "test_19_a_set_that_the_runtime_lacks_is_not_stamped_as_another",
+            "test_19_an_old_set_is_taken_as_it_is",
+        ),
+    ),
+    20: Row(
+        "onnxruntime#20559",
+        "an IR version newer than the runtime's",
+        ("test_20_a_newer_layout_is_written_as_the_runtime_knows_it", "test_limits_of_a_release"),
+    ),
+    21: Row("tensorflow-onnx#1112", "a convolution on pictures of any size", (f"{FRAMEWORKS}[any_size.keras]",)),
+    22: Row("tensorflow-onnx#1449", "max_pool_with_argmax", open="no test yet"),
+    23: Row("tensorflow-onnx#1871", "a masked embedding before an LSTM", (f"{FRAMEWORKS}[masked.keras]",)),
+    24: Row("tensorflow-onnx#2100", "a table of strings", ("test_a_refusal_says_what_would_help[lookup]",)),
+    25: Row("tensorflow-onnx#926", "several outputs in another order", ("test_outputs_bear_the_names_of_the_model",)),
+    26: Row(
+        "tensorflow-onnx#2348",
+        "Keras 3, functional and subclassed",
+        (f"{FRAMEWORKS}[two.keras]",),
+        "a subclassed model is not tested yet",
+    ),
+    27: Row("tensorflow-onnx#2107", "unknown operators left in the graph", open="no test yet"),
+    28: Row("onnxruntime#6067", "a transposed convolution of any size", (f"{FRAMEWORKS}[any_size.keras]",)),
+    29: Row("Paddle2ONNX#1130", "pooling becomes global", (f"{FRAMEWORKS}[net.json]",)),
+    30: Row("Paddle2ONNX#241", "resize with align_mode 1", open="no test yet"),
+    31: Row("PaddleOCR#8437", "dimensions with inner names", open="no test yet; the worker renames them"),
+    32: Row(
+        "Paddle2ONNX#832",
+        "the saved model differs from the dynamic graph",
+        open="the dynamic graph does not lie in the file that is converted",
+    ),
+    33: Row("jax2onnx#212", "reverse on a free axis", open="no test yet"),
+    34: Row("jax2onnx#168", "mean over free axes", open="no test yet"),
+    35: Row(
+        "keras#22443", "jax2tf does not know the new JAX", (f"{FRAMEWORKS}[net.msgpack]", f"{FRAMEWORKS}[bare.npz]")
+    ),
+    36: Row("mxnet2onnx#4", "fix_gamma is passed over", (f"{FRAMEWORKS}[net-symbol.json]",)),
+    37: Row("onnxmltools#771, onnxruntime#11892", "base_score is passed over", (f"{FRAMEWORKS}[two]",)),
+    38: Row(
+        "sklearn-onnx#1253",
+        "missing values go the other way",
+        (f"{FRAMEWORKS}[missing]", "test_what_is_no_number_has_no_part_in_the_range"),
+    ),
+    39: Row("sklearn-onnx#1192, onnxruntime#4130", "thresholds in float32 flip a path", open="no test yet"),
+    40: Row("onnxmltools#309", "categorical splits of LightGBM", open="no test yet"),
+    41: Row("sklearn-onnx#1117", "AdaBoost of two classes", (f"{FRAMEWORKS}[adaboost]",)),
+    42: Row(
+        "onnxruntime_backend#94",
+        "a list of maps as an output",
+        (f"{FRAMEWORKS}[logistic]", "test_42_a_list_of_maps_is_no_output"),
+    ),
+    43: Row("onnx2torch#192, onnx2torch#152, onnx2torch#241", "old opsets", ("test_old_batch_norm_dropout_and_slice",)),
+    44: Row(
+        "onnx2torch",
+        "operators that are missing",
+        (
+            *(f"{OPERATOR}[{name}]" for name in ("LSTM", "GRU", "OneHot", "ScatterElements", "ScatterND", "QDQ")),
+            *(
+                f"{OPERATOR}[{name}]"
+                for name in ("Resize", "Reduce", "GlobalMaxPool", "reflecting Pad", "Loop", "Scan")
+            ),
+            "test_every_blocking_node_is_named_at_once",
+        ),
+    ),
+    45: Row("onnx2torch#113", "a Reshape that fixes the batch", ("test_the_batch_stays_free",)),
+    46: Row("onnx2tf#478", "equal axes transposed wrong", (f"{OPERATOR}[axes that are equal]",), BACK),
+    47: Row(
+        "onnx2tf#650",
+        "inputs and outputs swapped",
+        ("test_47_inputs_and_outputs_keep_their_names_and_their_order",),
+        BACK,
+    ),
+    48: Row("onnx2tf#441", "a free batch becomes 1", ("test_the_batch_stays_free",), BACK),
+    49: Row("MMdnn#595", "flatten after an NHWC convolution", (f"{OPERATOR}[a Reshape that flattens NHWC]",)),
+    50: Row("MMdnn#379, MMdnn#628", "padding to the same size", (f"{OPERATOR}[padding to the same size]",)),
+    51: Row("keras#10279", "preprocessing is lost", open="preprocessing does not travel with the model yet"),
+    52: Row("onnxsim#265, onnxsim#227", "an optimiser changes results", open="no optimiser is run on a model yet"),
+    53: Row("onnxconverter-common#323", "a mean overflows in float16", open=PRECISION),
+    54: Row("onnxruntime#11415", "int8 costs accuracy", open=PRECISION),
+    55: Row(
+        "onnxruntime#10514",
+        "the largest of numbers with NaN among them",
+        ("test_55_numbers_that_are_none_are_not_passed_over", "test_nan_and_infinity_stand_where_they_should"),
+    ),
+    56: Row(
+        "triton-inference-server/server#1889, #2387",
+        "merged requests on a fixed batch",
+        ("test_without_a_proven_batch_dims_are_the_whole_shape", "test_56_a_fixed_batch_is_not_merged"),
+    ),
+    57: Row(
+        "triton-inference-server/server#7462",
+        "an output without a free batch",
+        (
+            "test_without_a_proven_batch_dims_are_the_whole_shape",
+            "test_57_an_output_without_a_batch_has_the_models_own_shape",
+        ),
+    ),
+    58: Row("triton-inference-server/server#1055, #7355", "shapes of an ensemble", open="no ensembles are written yet"),
+    59: Row(
+        "triton-inference-server/server#5388",
+        "weights beside the model are left behind",
+        ("test_honest_weights_beside_a_model_are_taken_along",),
+        "nothing is tested above 2 GiB, where a model does not fit into one file",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def tests() -> dict[str, str]:
+    """Every test of the converter, with the text of its file."""
+    found = {}
+    for file in HOME.rglob("test_*.py"):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                found[node.name] = text
+    return found
+
+
+def test_no_row_is_left_out() -> None:
+    assert list(ROWS) == list(range(1, 60))
+
+
+@pytest.mark.parametrize("number", ROWS)
+def test_every_row_has_its_tests_or_says_what_is_missing(number: int, tests: dict[str, str]) -> None:
+    row = ROWS[number]
+    assert row.tests or row.open, f"row {number} ({row.what}) has neither"
+    for test in row.tests:
+        name, _, entry = test.rstrip("]").partition("[")
+        assert name in tests, f"row {number} ({row.what}): {name} is not there"
+        assert f'"{entry}"' in tests[name] or not entry, f"row {number} ({row.what}): {name} has no {entry!r}"
+
+
+def test_a_test_that_bears_a_rows_number_is_listed(tests: dict[str, str]) -> None:
+    listed = {test.partition("[")[0] for row in ROWS.values() for test in row.tests}
+    numbered = {name for name in tests if name.split("_")[1].isdigit()}
+    assert numbered <= listed, sorted(numbered - listed)
