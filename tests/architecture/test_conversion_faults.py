@@ -27,7 +27,7 @@ class Row:
 
 
 PRECISION = "no target of lower precision yet; a model is served with the numbers that it came with"
-BACK = "SavedModel is no target yet; what is tested is ONNX to PyTorch"
+BACK = "SavedModel is a target, and has no test with such a node yet; what is tested is ONNX to PyTorch"
 
 ROWS: dict[int, Row] = {
     1: Row(

@@ -198,7 +198,7 @@ def convert_with(tmp_path: Path, server: InProcessServing) -> Callable[..., Awai
             del request
             return python
 
-        tools = Tools(WorkerExporter(interpreter), server, SystemClock(), tmp_path / "state")
+        tools = Tools(WorkerExporter(interpreter), server, SystemClock(), tmp_path / "state", AffineTargets())
         spec = ConversionSpec(
             workdir=str(ZOO), artifacts=str(folder), convert=ConvertSpec.model_validate({"name": "model", **block})
         )
