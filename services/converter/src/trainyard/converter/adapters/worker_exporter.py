@@ -6,8 +6,7 @@ import asyncio
 import json
 import math
 import shutil
-import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,10 @@ from typing import Any
 import numpy as np
 
 import trainyard.worker
-from trainyard.common.errors import Retryable
 from trainyard.converter import workers
-from trainyard.converter.adapters import sandbox
-from trainyard.converter.core.cases import Array
-from trainyard.converter.core.triton import Tensor
-from trainyard.converter.ports import Exported, ExportFault, ExportRequest, Inspected, ModelFault
+from trainyard.converter.adapters import answers, sandbox
+from trainyard.converter.core.cases import Case
+from trainyard.converter.ports import Exported, ExportRequest, Inspected
 
 Interpreter = Callable[[ExportRequest], Awaitable[Path]]
 """The Python that reads a request's model; builds its image first where it is missing."""
@@ -44,7 +41,7 @@ class WorkerExporter:
         return await asyncio.to_thread(inspected, request.folder, await self._run(request))
 
     async def export(self, request: ExportRequest) -> Exported:
-        return await asyncio.to_thread(answer, request.folder, await self._run(request), self._limits)
+        return await asyncio.to_thread(answer, request.folder, await self._run(request), self._limits, request.cases)
 
     async def _run(self, request: ExportRequest) -> sandbox.Outcome:
         python = await self._interpreter(request)
@@ -58,16 +55,8 @@ def command(python: Path, *folders: Path) -> list[str]:
 
 
 def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
-    """Write what the worker reads: the request, the inputs, itself, and the library that jobs import."""
+    """Write what the worker reads."""
     folder = request.folder
-    for package in (trainyard.worker, workers):
-        source = Path(next(iter(package.__path__)))
-        target = folder / "lib" / Path(*package.__name__.split("."))
-        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    np.savez(
-        folder / "cases.npz",
-        **{f"{case}/{name}": array for case, inputs in request.cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
-    )
     document = {
         "worker": request.source.worker,
         "format": request.format,
@@ -80,61 +69,44 @@ def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
         "inputs": list(request.inputs),
         "output_names": list(request.output_names),
         "rung": asdict(request.rung) if request.rung else None,
-        "limits": {
-            "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
-            "file_bytes": limits.file_bytes,
-            "memory": limits.memory,
-        },
+    }
+    lay_out(folder, document, request.cases, limits)
+
+
+def lay_out(folder: Path, document: dict[str, Any], cases: Mapping[str, Case], limits: sandbox.Limits) -> None:
+    """A worker's folder: the request, the inputs, the worker itself, and the library that jobs import."""
+    for package in (trainyard.worker, workers):
+        source = Path(next(iter(package.__path__)))
+        target = folder / "lib" / Path(*package.__name__.split("."))
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    np.savez(
+        folder / "cases.npz",
+        **{f"{case}/{name}": array for case, inputs in cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
+    )
+    document["limits"] = {
+        "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
+        "file_bytes": limits.file_bytes,
+        "memory": limits.memory,
     }
     (folder / "request.json").write_text(json.dumps(document))
 
 
 def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:
     """What the model says of itself. Raises ModelFault, ExportFault or Retryable."""
-    found = _found(folder, outcome)
-    inputs, outputs = (
-        tuple(Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in found[name] or ())
-        for name in ("inputs", "outputs")
-    )
-    return Inspected(inputs, outputs, found["framework"])
+    found = answers.told(folder, outcome, answers.Inspection)
+    inputs, outputs = (tuple(item.tensor() for item in items or ()) for items in (found.inputs, found.outputs))
+    return Inspected(inputs, outputs, found.framework)
 
 
-def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits) -> Exported:
+def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases: Mapping[str, Case]) -> Exported:
     """What the worker left behind. Raises ModelFault, ExportFault or Retryable."""
-    found = _found(folder, outcome)
-    references: dict[str, dict[str, Array]] = {}
-    with np.load(folder / "references.npz", allow_pickle=False) as stored:
-        for key in stored.files:
-            case, _, name = key.rpartition("/")
-            references.setdefault(case, {})[name] = stored[key]
+    found = answers.told(folder, outcome, answers.Export)
+    answers.own(folder / "model.onnx")
     return Exported(
         folder / "model.onnx",
-        references,
-        tuple(found["output_names"]),
-        found["parameters"],
-        found["framework"],
+        answers.arrays(folder / "references.npz", cases, found.output_names),
+        tuple(found.output_names),
+        found.parameters,
+        found.framework,
         limits.describe(),
     )
-
-
-def _found(folder: Path, outcome: sandbox.Outcome) -> dict[str, Any]:
-    if outcome.fault:
-        raise ModelFault(f"the model was ended: {outcome.fault}")
-    file = folder / "answer.json"
-    if not file.exists():
-        last = outcome.output.strip().splitlines()[-1:] or ["without a word"]
-        if outcome.code == -signal.SIGXCPU:
-            raise ModelFault("the model was ended: it used more processor time than it may")
-        how = f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"code {outcome.code}"
-        raise ExportFault(f"the export ended with {how}: {last[0][:300]}")
-    found: dict[str, Any] = json.loads(file.read_text())
-    if (folder / "model.onnx").is_symlink():  # a model that runs code might have another file published as itself
-        raise ModelFault("the model was ended: it left a link in place of what was exported")
-    match found.get("fault"):
-        case "model":
-            raise ModelFault(found["message"])
-        case "export":
-            raise ExportFault(found["message"])
-        case "machine":
-            raise Retryable(f"the machine failed the export: {found['message']}", delay=30)
-    return found

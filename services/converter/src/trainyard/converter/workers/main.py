@@ -30,7 +30,7 @@ def main(folder):
         request = json.load(file)
     limit(request["limits"])
     try:
-        answer = convert(request, folder)
+        answer = check(request, folder) if "onnx" in request else convert(request, folder)
     except Fault as error:
         answer = {"fault": error.kind, "message": str(error)}
     except MemoryError:
@@ -68,6 +68,14 @@ def convert(request, folder):
     except SystemExit as error:  # some exporters end the process that they were called in
         raise Fault("export", sentence(error))
     return dict(answer, output_names=list(next(iter(references.values()))))
+
+
+def check(request, folder):
+    """What was exported: whether it is valid, and what it computes under the runtime that will serve it."""
+    model = importlib.import_module("trainyard.converter.workers." + request["worker"]).load(request)
+    found = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
+    store(found, os.path.join(folder, "found.npz"))
+    return model.described()
 
 
 def load_cases(folder):
