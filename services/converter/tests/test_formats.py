@@ -13,7 +13,7 @@ from trainyard.common.contract.conversions import Format, TensorSpec
 from trainyard.common.errors import InvalidInput
 from trainyard.converter import workers
 from trainyard.converter.adapters.opening import format_of
-from trainyard.converter.core import formats, signatures
+from trainyard.converter.core import formats, signatures, targets
 from trainyard.converter.core.triton import Tensor
 
 
@@ -88,8 +88,8 @@ def test_every_format_has_a_row_and_every_row_a_worker() -> None:
 
 def test_every_environment_has_a_recipe() -> None:
     recipes = Path(__file__).parents[3] / "deploy" / "converters"
-    wanted = {source.environment for source in formats.SOURCES.values()} - {None, formats.OWN}
-    wanted.add("torch")  # reads no source: what writes PyTorch modules runs in it
+    read = {source.environment for source in formats.SOURCES.values()} - {None, formats.OWN}
+    wanted = read | {writer.environment for writer in targets.WRITERS.values()}
     assert wanted == {path.parent.name for path in recipes.glob("*/image.toml")}
 
 

@@ -53,13 +53,13 @@ async def test_a_model_that_eats_memory_is_ended(export: Exporting, torch_python
 
 def test_processor_time_that_ran_out_is_told(tmp_path: Path) -> None:
     with pytest.raises(ModelFault, match="it used more processor time than it may"):
-        answer(tmp_path, Outcome(-signal.SIGXCPU, "", "noise"), Limits())
+        answer(tmp_path, Outcome(-signal.SIGXCPU, "", "noise"), Limits(), {})
 
 
 def test_a_full_disk_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text('{"fault": "machine", "message": "No space left on device"}')
     with pytest.raises(Retryable, match="the machine failed the export: No space left on device"):
-        answer(tmp_path, Outcome(0, "", ""), Limits())
+        answer(tmp_path, Outcome(0, "", ""), Limits(), {})
 
 
 async def test_an_interpreter_that_dies_is_a_fault_of_this_rung(export: Exporting) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 
-from trainyard.converter.adapters import onnx_model
-from trainyard.converter.adapters.onnx_model import Runtime, Signature
+from trainyard.converter.adapters import check
+from trainyard.converter.adapters.check import CheckRequest
 from trainyard.converter.core import cases, gate, ladder, ties
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.gate import Comparison
@@ -21,20 +21,26 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     """Rung by rung until one is exported, accepted and equal."""
     limits = ladder.limits(version("onnxruntime"))
     rungs = ladder.rungs(record.opened.source.exporters, record.spec.opset, limits)
+    batched = {item.name for item in record.inputs if cases.has_batch(item)}
     faults = []
     for index, rung in enumerate(rungs):
         began, fraction = tools.clock.monotonic(), 0.1 + 0.6 * index / len(rungs)
         await tell("export", rung.describe(), fraction)
         try:
             exported = await tools.exporter.export(export_request(record, rung, f"rung-{index}"))
-            signature = await asyncio.to_thread(_accepted, record, exported, limits)
             await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
-            comparisons = await asyncio.to_thread(_compare, record, exported)
+            folder = record.work(f"rung-{index}-check")
+            request = CheckRequest(exported.onnx, record.cases, batched, limits, folder)
+            checked = await check.run(request, tools.limits)
+            comparisons = await asyncio.to_thread(_compare, record, exported, checked.found)
         except ExportFault as error:
             faults.append(str(error))
             record.step(rung.describe(), False, faults[-1], began)
             continue
-        record.exported, record.rung, record.signature, record.comparisons = exported, rung, signature, comparisons
+        record.exported, record.rung, record.comparisons = exported, rung, comparisons
+        record.signature = checked.signature
+        for name in sorted({item.name for item in record.inputs} - {item.name for item in record.signature.inputs}):
+            record.note(f"input {name!r} is not used by the model and is not part of the ONNX model")
         wrong = [item for item in comparisons if not item.passed]
         if not wrong:
             record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began)
@@ -48,25 +54,14 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     raise ConversionFault("export", f"the model cannot be exported: {told}")
 
 
-def _accepted(record: Record, exported: Exported, limits: ladder.Limits) -> Signature:
-    signature = onnx_model.read(exported.onnx, limits)
-    batched = {item.name for item in record.inputs if cases.has_batch(item)}
-    constant = onnx_model.fixed_batch(signature, batched)
-    if constant:
-        raise ExportFault(f"the batch of {', '.join(constant)} became a constant")
-    for name in sorted({item.name for item in record.inputs} - {item.name for item in signature.inputs}):
-        record.note(f"input {name!r} is not used by the model and is not part of the ONNX model")
-    return signature
-
-
-def _compare(record: Record, exported: Exported) -> list[Comparison]:
-    runtime = Runtime(exported.onnx)
-    missing = sorted(set(exported.output_names) - set(runtime.outputs))
+def _compare(record: Record, exported: Exported, found: Mapping[str, Mapping[str, Array]]) -> list[Comparison]:
+    outputs = set(next(iter(found.values()), {}))
+    missing = sorted(set(exported.output_names) - outputs)
     if missing:
         raise ExportFault(f"output {', '.join(missing)} is not in the exported model")
     comparisons = []
-    for case, inputs in record.cases.items():
-        comparisons += compared(record, case, exported.references, runtime.run(inputs))
+    for case in record.cases:
+        comparisons += compared(record, case, exported.references, found[case])
     return comparisons
 
 

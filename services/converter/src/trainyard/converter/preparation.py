@@ -10,7 +10,7 @@ from trainyard.common.clock import Clock
 from trainyard.common.contract.conversions import TensorSpec
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput, Problem, TrainyardError
-from trainyard.converter.adapters import opening
+from trainyard.converter.adapters import opening, sandbox
 from trainyard.converter.adapters.files import read_arrays
 from trainyard.converter.core import cases, formats, signatures
 from trainyard.converter.core.claims import Claims
@@ -36,6 +36,8 @@ class Tools:
     state: Path
     targets: TargetWriter
     claims: Claims = field(default_factory=Claims)
+    limits: sandbox.Limits = field(default_factory=sandbox.Limits)
+    """Of running what was exported."""
 
 
 async def prepare(record: Record, tools: Tools) -> None:

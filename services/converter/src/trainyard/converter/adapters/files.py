@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import stat
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -18,7 +19,12 @@ from trainyard.converter.core.cases import Array
 
 MOST_SAMPLES = 2 * 2**30
 """Bytes that samples may be unpacked to: they are held in memory, and an archive of kilobytes can claim terabytes."""
-_UNREADABLE = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError)
+MOST_UNPACKED = 8 * 2**30
+"""Bytes of what a worker has computed, in all cases together."""
+UNREADABLE = (
+    ValueError, OSError, EOFError, KeyError, SyntaxError, OverflowError, RuntimeError, MemoryError,
+    zipfile.BadZipFile, zlib.error, struct.error,
+)  # fmt: skip
 """What numpy and zipfile raise at archives that are none, broken, encrypted, absurd, or of a newer version."""
 
 
@@ -63,18 +69,27 @@ def there(path: Path, field: str, missing: str) -> None:
 
 
 def read_arrays(file: Path) -> dict[str, Array]:
-    """The arrays of an .npz by name. Pickles in it are refused. Raises InvalidInput."""
+    """The samples in an .npz by name. Pickles in it are refused. Raises InvalidInput."""
     there(file, "convert.samples", "there are no samples")
     try:
-        with file.open("rb") as stream:
-            stored = np.load(stream, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise InvalidInput.one(f"{file} holds one array without a name, .npz is needed", "convert.samples")
-            members = stored.zip.infolist() if stored.zip else []
-            unpacked = sum(member.file_size for member in members)
-            if unpacked > MOST_SAMPLES:
-                words = f"{file} unpacks to {human_bytes(unpacked)}, the most is {human_bytes(MOST_SAMPLES)}"
-                raise InvalidInput.one(words, "convert.samples", "a few hundred rows prove as much")
-            return {name: stored[name] for name in stored.files}
-    except _UNREADABLE as error:
+        return load_arrays(file, MOST_SAMPLES)
+    except TooMuch as error:
+        raise InvalidInput.one(str(error), "convert.samples", "a few hundred rows prove as much") from error
+    except UNREADABLE as error:
         raise InvalidInput.one(f"{file} cannot be read as .npz: {error}", "convert.samples") from error
+
+
+class TooMuch(ValueError):
+    """An archive says that it unpacks to more than it may."""
+
+
+def load_arrays(file: Path, most: int = MOST_UNPACKED) -> dict[str, Array]:
+    """The arrays of an .npz by name, without pickles, up to `most` bytes. Raises TooMuch, or one of UNREADABLE."""
+    with file.open("rb") as stream:
+        stored = np.load(stream, allow_pickle=False)
+        if not isinstance(stored, np.lib.npyio.NpzFile):
+            raise ValueError("it holds one array without a name, .npz is needed")
+        unpacked = sum(member.file_size for member in (stored.zip.infolist() if stored.zip else []))
+        if unpacked > most:
+            raise TooMuch(f"{file} unpacks to {human_bytes(unpacked)}, the most is {human_bytes(most)}")
+        return {name: stored[name] for name in stored.files}

@@ -1,11 +1,16 @@
-"""Reading an ONNX model: its signature, its operators, and what it computes under onnxruntime."""
+"""Reading an ONNX model: its signature, its operators, and what it computes under onnxruntime.
+
+Checking a model and folding its constants may crash, take for ever or all of the memory: of a model that has not been proven
+this is done in the sandbox (`adapters.check`), and in the process of the server only after that.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -36,10 +41,14 @@ class Signature:
 def read(path: Path, limits: Limits) -> Signature:
     """Checks the model by ONNX's own rules and the runtime's limits. Raises ExportFault."""
     try:
-        model = onnx.load(path)
+        model = onnx.load(path, load_external_data=False)
         onnx.checker.check_model(model, full_check=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        raise ExportFault(f"the exporter wrote an invalid model: {str(error).splitlines()[0][:300]}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # those of protobuf, of the checker and of its inference have no common class but this
+        raise ExportFault(f"the exporter wrote an invalid model: {_first_line(error)}") from error
+    if any(item.data_location == TensorProto.EXTERNAL for item in tensors(model)):
+        raise ExportFault("the exporter wrote weights beside the model, where nobody would take them along")
     opset = max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
     if opset > limits.opset:
         raise ExportFault(f"the exporter wrote opset {opset}, the runtime takes {limits.opset}")
@@ -87,6 +96,18 @@ class Runtime:
         except Exception as error:
             raise ExportFault(f"onnxruntime fails at it: {_first_line(error)}") from error
         return {name: np.asarray(value) for name, value in zip(self.outputs, found, strict=True)}
+
+
+def tensors(message: Any) -> Iterator[TensorProto]:
+    """Every tensor in the model, also those of attributes, of inner graphs and of functions."""
+    if isinstance(message, TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        for item in [value] if hasattr(value, "ListFields") else value:
+            yield from tensors(item)
 
 
 def _tensor(value: onnx.ValueInfoProto) -> Tensor:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import shutil
-import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import Any
 import numpy as np
 
 import trainyard.worker
-from trainyard.common.errors import Retryable
 from trainyard.converter import workers
-from trainyard.converter.adapters import sandbox
-from trainyard.converter.core.cases import Array, Case
-from trainyard.converter.core.triton import Tensor
-from trainyard.converter.ports import Exported, ExportFault, ExportRequest, Inspected, ModelFault
+from trainyard.converter.adapters import answers, sandbox
+from trainyard.converter.core.cases import Case
+from trainyard.converter.ports import Exported, ExportRequest, Inspected
 
 Interpreter = Callable[[ExportRequest], Awaitable[Path]]
 """The Python that reads a request's model; builds its image first where it is missing."""
@@ -44,7 +41,7 @@ class WorkerExporter:
         return await asyncio.to_thread(inspected, request.folder, await self._run(request))
 
     async def export(self, request: ExportRequest) -> Exported:
-        return await asyncio.to_thread(answer, request.folder, await self._run(request), self._limits)
+        return await asyncio.to_thread(answer, request.folder, await self._run(request), self._limits, request.cases)
 
     async def _run(self, request: ExportRequest) -> sandbox.Outcome:
         python = await self._interpreter(request)
@@ -96,56 +93,20 @@ def lay_out(folder: Path, document: dict[str, Any], cases: Mapping[str, Case], l
 
 def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:
     """What the model says of itself. Raises ModelFault, ExportFault or Retryable."""
-    found = told(folder, outcome)
-    inputs, outputs = (
-        tuple(Tensor(item["name"], item["dtype"], tuple(item["shape"])) for item in found[name] or ())
-        for name in ("inputs", "outputs")
-    )
-    return Inspected(inputs, outputs, found["framework"])
+    found = answers.told(folder, outcome, answers.Inspection)
+    inputs, outputs = (tuple(item.tensor() for item in items or ()) for items in (found.inputs, found.outputs))
+    return Inspected(inputs, outputs, found.framework)
 
 
-def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits) -> Exported:
+def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases: Mapping[str, Case]) -> Exported:
     """What the worker left behind. Raises ModelFault, ExportFault or Retryable."""
-    found = told(folder, outcome)
+    found = answers.told(folder, outcome, answers.Export)
+    answers.own(folder / "model.onnx")
     return Exported(
         folder / "model.onnx",
-        arrays(folder / "references.npz"),
-        tuple(found["output_names"]),
-        found["parameters"],
-        found["framework"],
+        answers.arrays(folder / "references.npz", cases, found.output_names),
+        tuple(found.output_names),
+        found.parameters,
+        found.framework,
         limits.describe(),
     )
-
-
-def arrays(file: Path) -> dict[str, dict[str, Array]]:
-    """Case → name → array, as a worker stores them."""
-    found: dict[str, dict[str, Array]] = {}
-    with np.load(file, allow_pickle=False) as stored:
-        for key in stored.files:
-            case, _, name = key.rpartition("/")
-            found.setdefault(case, {})[name] = stored[key]
-    return found
-
-
-def told(folder: Path, outcome: sandbox.Outcome) -> dict[str, Any]:
-    """The worker's answer. Raises ModelFault, ExportFault or Retryable."""
-    if outcome.fault:
-        raise ModelFault(f"the model was ended: {outcome.fault}")
-    file = folder / "answer.json"
-    if not file.exists():
-        last = outcome.output.strip().splitlines()[-1:] or ["without a word"]
-        if outcome.code == -signal.SIGXCPU:
-            raise ModelFault("the model was ended: it used more processor time than it may")
-        how = f"signal {-outcome.code}" if outcome.code is not None and outcome.code < 0 else f"code {outcome.code}"
-        raise ExportFault(f"the export ended with {how}: {last[0][:300]}")
-    found: dict[str, Any] = json.loads(file.read_text())
-    if (folder / "model.onnx").is_symlink():  # a model that runs code might have another file published as itself
-        raise ModelFault("the model was ended: it left a link in place of what was exported")
-    match found.get("fault"):
-        case "model":
-            raise ModelFault(found["message"])
-        case "export":
-            raise ExportFault(found["message"])
-        case "machine":
-            raise Retryable(f"the machine failed the export: {found['message']}", delay=30)
-    return found

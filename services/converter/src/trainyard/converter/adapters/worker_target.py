@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from trainyard.converter.adapters import sandbox
-from trainyard.converter.adapters.worker_exporter import arrays, command, lay_out, told
-from trainyard.converter.ports import ModelFault, TargetRequest, Written
+from trainyard.converter.adapters import answers, sandbox
+from trainyard.converter.adapters.worker_exporter import command, lay_out
+from trainyard.converter.ports import TargetRequest, Written
 
 Environment = Callable[[str], Awaitable[Path]]
 """The interpreter of a folder of `deploy/converters`; builds it first where it is missing."""
@@ -32,13 +32,14 @@ class WorkerTargetWriter:
         }
         await asyncio.to_thread(lay_out, request.folder, document, request.cases, self._limits)
         outcome = await sandbox.run(command(python, request.folder), request.folder, self._limits)
-        return await asyncio.to_thread(_written, request.folder, outcome)
+        return await asyncio.to_thread(_written, request, outcome)
 
 
-def _written(folder: Path, outcome: sandbox.Outcome) -> Written:
-    answer = told(folder, outcome)
-    files = folder / "files"
-    links = [file.name for file in files.rglob("*") if file.is_symlink()]
-    if links:
-        raise ModelFault(f"the writer left links in place of files: {', '.join(links)}")
-    return Written(files, arrays(folder / "found.npz"), str(answer["framework"]))
+def _written(request: TargetRequest, outcome: sandbox.Outcome) -> Written:
+    answer = answers.told(request.folder, outcome, answers.Answer, "the writer")
+    files = request.folder / "files"
+    for file in files.rglob("*"):
+        if not file.is_dir() or file.is_symlink():
+            answers.own(file)
+    found = answers.arrays(request.folder / "found.npz", request.cases, list(request.outputs))
+    return Written(files, found, answer.framework)

@@ -30,7 +30,7 @@ def main(folder):
         request = json.load(file)
     limit(request["limits"])
     try:
-        answer = write(request, folder) if "target" in request else convert(request, folder)
+        answer = step(request)(request, folder)
     except Fault as error:
         answer = {"fault": error.kind, "message": str(error)}
     except MemoryError:
@@ -53,6 +53,12 @@ def limit(limits):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
     resource.setrlimit(resource.RLIMIT_DATA, (limits["memory"], limits["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def step(request):
+    if "target" in request:
+        return write
+    return check if "onnx" in request else convert
 
 
 def convert(request, folder):
@@ -92,13 +98,21 @@ def computed(model, inputs, case):
         raise Fault("export", f"what was written fails on {case}: {sentence(error)}")
 
 
+def check(request, folder):
+    """What was exported: whether it is valid, and what it computes under the runtime that will serve it."""
+    model = importlib.import_module("trainyard.converter.workers." + request["worker"]).load(request)
+    found = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
+    store(found, os.path.join(folder, "found.npz"))
+    return model.described()
+
+
 def load_cases(folder):
     import numpy
 
     cases = {}
     with numpy.load(os.path.join(folder, "cases.npz"), allow_pickle=False) as stored:
         for key in stored.files:
-            case, _, name = key.rpartition("/")
+            case, _, name = key.partition("/")
             cases.setdefault(case, {})[name] = stored[key]
     return cases
 

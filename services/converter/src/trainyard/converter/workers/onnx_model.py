@@ -8,6 +8,7 @@ import onnx
 import onnxruntime
 from onnx.external_data_helper import load_external_data_for_model
 
+from trainyard.converter.adapters.onnx_model import tensors
 from trainyard.converter.workers.frame import Fault, first_line
 from trainyard.converter.workers.graphs import inner_graphs
 
@@ -135,18 +136,6 @@ def beyond(entries, size):
     except ValueError:
         return "at an offset that is no number"
     return f"beyond its end: it has {size} bytes" if min(begin, length) < 0 or begin + length > size else ""
-
-
-def tensors(message):
-    """Every tensor in the model, also those of attributes, of inner graphs and of functions."""
-    if isinstance(message, onnx.TensorProto):
-        yield message
-        return
-    for field, value in message.ListFields():
-        if field.message_type is None or field.message_type.GetOptions().map_entry:
-            continue
-        for item in [value] if hasattr(value, "ListFields") else value:
-            yield from tensors(item)
 
 
 def tensor(value):
