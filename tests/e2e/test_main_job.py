@@ -58,6 +58,8 @@ def test_the_main_job(yard: YardProcess, gateway: Yard, digits: Path) -> None:
         f"http://127.0.0.1:{yard.port('monitor')}/reports/{ended.conversions[0].conversion_id}", trust_env=False
     )
     assert "proven" in report.text
+    told = yard.yard("report", job.job_id).stdout
+    assert told.startswith("digits-pytorch  proven  equal on"), told
     again = yard.yard("convert", str(digits), "--artifacts", ended.result["outputs"], timeout=200)  # type: ignore[index]
     assert again.returncode == 0, again.stderr
     assert (yard.state / "models" / "digits-pytorch" / "2" / "model.onnx").exists()

@@ -74,9 +74,11 @@ def convert(
         output.as_json(view)
     else:
         output.console.print(output.conversion_words(view))
-        for made in ("onnx", "repository", "report_html"):
-            if view.result and view.result.get(made):
-                output.console.print(f"  {made:<12} {view.result[made]}")
+        result = view.result or {}
+        made = {"onnx": result.get("onnx"), **result.get("targets", {}), "repository": result.get("repository")}
+        for what, path in {**made, "report_html": result.get("report_html")}.items():
+            if path:
+                output.console.print(f"  {what:<12} {path}")
     if watch and view.state != "succeeded":
         raise typer.Exit(exits.NOT_SUCCESSFUL)
 

@@ -20,6 +20,7 @@ from trainyard.client.cli import (
     matrix,
     nodes,
     output,
+    report,
     streams,
     templates,
     tokens,
@@ -46,7 +47,7 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, frameworks, local):
+for module in (jobs, streams, convert, report, frameworks, local):
     module.register(app)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(images.app, name="images")
