@@ -84,5 +84,12 @@ def sentence(error):
     return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
 
 
+def gist(error):
+    """The first and the last line: between them many frameworks put where in their own code it was."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ends = [line[:250] for line in dict.fromkeys([*lines[:1], *lines[-1:]])]
+    return f"{type(error).__name__}: {' … '.join(ends)}"
+
+
 def first_line(error):
     return str(error).strip().split("\n")[0][:300]

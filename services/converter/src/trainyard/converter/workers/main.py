@@ -19,7 +19,7 @@ import signal
 import sys
 import traceback
 
-from trainyard.converter.workers.frame import Fault, sentence
+from trainyard.converter.workers.frame import Fault, gist, sentence
 
 PR_SET_PDEATHSIG = 1
 MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE)
@@ -95,7 +95,7 @@ def computed(model, inputs, case):
     try:
         return model.compute(inputs)
     except Exception as error:  # of any framework
-        raise Fault("export", f"what was written fails on {case}: {sentence(error)}")
+        raise Fault("export", f"what was written fails on {case}: {gist(error)}")
 
 
 def check(request, folder):

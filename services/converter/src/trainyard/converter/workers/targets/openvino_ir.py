@@ -4,14 +4,14 @@ import os
 
 import openvino
 
-from trainyard.converter.workers.frame import Fault, sentence
+from trainyard.converter.workers.frame import Fault, gist
 
 
 def write(request, folder):
     try:
         model = openvino.convert_model(request["onnx"])
     except Exception as error:  # they have no common class but Exception
-        raise Fault("export", f"OpenVINO does not take it: {sentence(error)}")
+        raise Fault("export", f"OpenVINO does not take it: {gist(error)}")
     openvino.save_model(model, os.path.join(folder, "model.xml"), compress_to_fp16=False)
 
 

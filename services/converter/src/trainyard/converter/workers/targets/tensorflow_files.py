@@ -12,7 +12,7 @@ import onnx2tf
 import onnxruntime
 import tensorflow as tf
 
-from trainyard.converter.workers.frame import Fault, example_of, sentence
+from trainyard.converter.workers.frame import Fault, example_of, gist
 from trainyard.converter.workers.graphs import rename
 from trainyard.converter.workers.targets.reshaped import reshaped
 
@@ -22,8 +22,10 @@ NAMED = re.compile(r"\W")
 
 def write(request, folder):
     with tempfile.TemporaryDirectory() as between:
-        inner, plain = in_tensorflow(request, between)
+        model, plain = in_tensorflow(request, between)
+        inner = model.signatures["serving_default"]
         module = signed(inner, orders(inner, plain, request), request)
+        module.owner = model  # of the variables of `inner`
         if request["target"] == "saved-model":
             tf.saved_model.save(module, folder, signatures=module.forward)
             return
@@ -32,13 +34,13 @@ def write(request, folder):
         try:
             written = writer.convert()
         except Exception as error:  # they have no common class but Exception
-            raise Fault("export", f"TFLite does not take it: {sentence(error)}")
+            raise Fault("export", f"TFLite does not take it: {gist(error)}")
         with open(os.path.join(folder, TFLITE), "wb") as file:
             file.write(written)
 
 
 def in_tensorflow(request, between):
-    """The function that onnx2tf makes of it, and the ONNX file that it was made from."""
+    """The SavedModel that onnx2tf makes of it, and the ONNX file that it was made from."""
     model = onnx.load(request["onnx"])
     takes, gives = (letters("in", request["inputs"]), letters("out", request["outputs"]))
     rename(model, takes, gives)  # names that no converter stumbles over
@@ -54,11 +56,12 @@ def in_tensorflow(request, between):
             verbosity="error",
         )
     except (Exception, SystemExit) as error:  # it ends the process where an operator is not known to it
-        raise Fault("export", f"onnx2tf does not write it: {sentence(error)}")
-    inner = tf.saved_model.load(made).signatures["serving_default"]
-    if len(inner.structured_outputs) != len(gives):
-        raise Fault("export", f"onnx2tf wrote {len(inner.structured_outputs)} outputs of {len(gives)}")
-    return inner, plain
+        raise Fault("export", f"onnx2tf does not write it: {gist(error)}")
+    made = tf.saved_model.load(made)
+    wrote = len(made.signatures["serving_default"].structured_outputs)
+    if wrote != len(gives):
+        raise Fault("export", f"onnx2tf wrote {wrote} outputs of {len(gives)}")
+    return made, plain
 
 
 def letters(word, items):
@@ -115,7 +118,6 @@ def signed(inner, turns, request):
         }
 
     module = tf.Module()
-    module.inner = inner
     module.forward = tf.function(forward, input_signature=specs)
     return module
 

@@ -3,22 +3,27 @@
 import os
 import tempfile
 
+import onnx
 import torch
 
-from trainyard.converter.workers.frame import Fault, example_of, sentence
+from trainyard.converter.workers.frame import Fault, example_of, gist
 from trainyard.converter.workers.targets import torch_module
+from trainyard.converter.workers.targets.reshaped import reshaped
 
 
 def write(request, folder):
     with tempfile.TemporaryDirectory() as between:
-        torch_module.write(request, between)
+        # A trace keeps the sizes of its example wherever the model computes with them.
+        plain = os.path.join(between, "model.onnx")
+        onnx.save(reshaped(onnx.load(request["onnx"])), plain)
+        torch_module.write(dict(request, onnx=plain), between)
         module = torch_module.module_in(between)
         examples = tuple(torch.from_numpy(example_of(item)) for item in request["inputs"])
         try:
             with torch.inference_mode(False):
                 traced = torch.jit.trace(module, examples, check_trace=False)
         except Exception as error:  # whatever a traced operator raises
-            raise Fault("export", f"it cannot be traced: {sentence(error)}")
+            raise Fault("export", f"it cannot be traced: {gist(error)}")
         torch.jit.save(traced, os.path.join(folder, "model.pt"))
 
 
