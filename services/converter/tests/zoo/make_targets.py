@@ -33,7 +33,8 @@ def save(
 
 
 def convolutional(path: Path) -> None:
-    """Convolution and pooling of `input.1`, joined with a doubled `second`; the feature map, in NCHW, is an output too."""
+    """Convolution and pooling of `input.1`, joined with a doubled `second`. The feature map is an output too, in NCHW, and of
+    equal sizes, which do not tell its layout."""
     nodes = [
         helper.make_node("Conv", ["input.1", "kernel", "bias"], ["convolved"], pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["convolved"], ["features:0"]),
@@ -46,8 +47,8 @@ def convolutional(path: Path) -> None:
     save(
         path,
         nodes,
-        [("input.1", FLOAT, ["batch", 3, 8, 10]), ("second", FLOAT, ["batch", 5])],
-        [("logits", FLOAT, ["batch", 4]), ("features:0", FLOAT, ["batch", 8, 8, 10])],
+        [("input.1", FLOAT, ["batch", 3, 8, 8]), ("second", FLOAT, ["batch", 5])],
+        [("logits", FLOAT, ["batch", 4]), ("features:0", FLOAT, ["batch", 8, 8, 8])],
         [
             weight("kernel", 8, 3, 3, 3),
             weight("bias", 8),
