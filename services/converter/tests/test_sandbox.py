@@ -13,7 +13,7 @@ import pytest
 
 from trainyard.common.contract.conversions import TensorSpec
 from trainyard.common.testing.eventually import eventually
-from trainyard.converter.adapters import sandbox, worker_exporter
+from trainyard.converter.adapters import sandbox, worker, worker_exporter
 from trainyard.converter.adapters.sandbox import Limits
 from trainyard.converter.ports import ExportRequest
 
@@ -116,7 +116,7 @@ async def test_a_killed_converter_takes_its_worker_along(
 ) -> None:
     """The worker asks the kernel for it; a sandbox that is gone cannot end anything."""
     worker_exporter.prepare(torch_request(tmp_path, "sleeps", [TensorSpec(name="x", shape=("batch", 3))]), Limits())
-    command = worker_exporter.command(torch_python, tmp_path)
+    command = worker.command(torch_python, tmp_path)
     code = (
         "import asyncio, pathlib; from trainyard.converter.adapters import sandbox; "
         f"asyncio.run(sandbox.run({command!r}, pathlib.Path({str(tmp_path)!r}), sandbox.Limits()))"
@@ -124,9 +124,9 @@ async def test_a_killed_converter_takes_its_worker_along(
     converter = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     try:
         await eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", within=60)
-        worker = int((tmp_path / "pid").read_text())
-        assert not gone(worker)
+        running = int((tmp_path / "pid").read_text())
+        assert not gone(running)
     finally:
         converter.kill()
         await converter.wait()
-    await eventually(lambda: gone(worker), within=10)
+    await eventually(lambda: gone(running), within=10)

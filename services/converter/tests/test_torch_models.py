@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from trainyard.common.contract.conversions import TensorSpec
-from trainyard.converter.adapters import onnx_model, sandbox, worker_exporter
+from trainyard.converter.adapters import onnx_model, sandbox, worker, worker_exporter
 from trainyard.converter.adapters.onnx_model import Runtime
 from trainyard.converter.core import batching, cases, gate
 from trainyard.converter.core.cases import Case
@@ -105,7 +105,7 @@ class Zoo:
         subprocess.run([python, ZOO / "prepare.py", ZOO, root, *stored], check=True, timeout=120)
         folders = [self._prepare(rung, name, specs) for rung in RUNGS for name, specs in inputs.items()]
         ended = subprocess.run(
-            worker_exporter.command(python, *folders), check=False, timeout=600, capture_output=True, text=True
+            worker.command(python, *folders), check=False, timeout=600, capture_output=True, text=True
         )
         assert ended.returncode == 0, ended.stderr[-2000:]
 

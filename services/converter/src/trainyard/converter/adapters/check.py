@@ -9,9 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trainyard.converter.adapters import answers, sandbox
+from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.adapters.onnx_model import Signature
-from trainyard.converter.adapters.worker_exporter import command, lay_out
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Limits
 
@@ -45,8 +44,8 @@ async def run(request: CheckRequest, limits: sandbox.Limits) -> Checked:
         "batched": sorted(request.batched),
         "runtime": asdict(request.runtime),
     }
-    await asyncio.to_thread(lay_out, folder, document, cases, limits)
-    outcome = await sandbox.run(command(Path(sys.executable), folder), folder, limits)
+    await asyncio.to_thread(worker.lay_out, folder, document, cases, limits)
+    outcome = await sandbox.run(worker.command(Path(sys.executable), folder), folder, limits)
     return await asyncio.to_thread(_checked, folder, outcome, cases)
 
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from trainyard.converter.adapters import answers, sandbox
-from trainyard.converter.adapters.worker_exporter import command, lay_out
+from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.ports import TargetRequest, Written
 
 Environment = Callable[[str], Awaitable[Path]]
@@ -30,8 +29,8 @@ class WorkerTargetWriter:
             "inputs": list(request.inputs),
             "outputs": [{"name": name} for name in request.outputs],
         }
-        await asyncio.to_thread(lay_out, request.folder, document, request.cases, self._limits)
-        outcome = await sandbox.run(command(python, request.folder), request.folder, self._limits)
+        await asyncio.to_thread(worker.lay_out, request.folder, document, request.cases, self._limits)
+        outcome = await sandbox.run(worker.command(python, request.folder), request.folder, self._limits)
         return await asyncio.to_thread(_written, request, outcome)
 
 
