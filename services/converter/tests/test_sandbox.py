@@ -115,7 +115,8 @@ async def test_a_killed_converter_takes_its_worker_along(
     tmp_path: Path, torch_python: Path, torch_request: Callable[..., ExportRequest]
 ) -> None:
     """The worker asks the kernel for it; a sandbox that is gone cannot end anything."""
-    worker_exporter.prepare(torch_request(tmp_path, "sleeps", [TensorSpec(name="x", shape=("batch", 3))]), Limits())
+    request = torch_request(tmp_path, "sleeps", [TensorSpec(name="x", shape=("batch", 3))])
+    worker.lay_out(tmp_path, worker_exporter.document(request), request.cases, Limits())
     command = worker.command(torch_python, tmp_path)
     code = (
         "import asyncio, pathlib; from trainyard.converter.adapters import sandbox; "

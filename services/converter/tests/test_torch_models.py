@@ -115,7 +115,7 @@ class Zoo:
         request = self._request(
             folder, name, inputs, weights=self._root / f"{name}.pt", rung=rung, cases=cases.build(inputs, BATCHES, None)
         )
-        worker_exporter.prepare(request, sandbox.Limits())
+        worker.lay_out(folder, worker_exporter.document(request), request.cases, sandbox.Limits())
         return folder
 
     def read(self, name: str, exporter: str = "dynamo") -> Tried:

@@ -7,7 +7,6 @@ from typing import Annotated, get_args
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 
 from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
@@ -28,7 +27,7 @@ def convert(
         list[str] | None,
         typer.Option(
             "--to",
-            help="onnx, triton, torch, torchscript, openvino, saved-model, tflite; may be repeated. Default: the first two.",
+            help=f"{TARGETS}; may be repeated. Default: {DEFAULT}.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The model's name; default: the file's or the job's.")] = None,
@@ -90,9 +89,7 @@ def models(ctx: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         output.as_json(page)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("MODEL", "CREATED", "REPOSITORY"):
-        table.add_column(heading, overflow="fold")
+    table = output.folding(("MODEL", "CREATED", "REPOSITORY"))
     for model in page.models:
         table.add_row(model.name, model.created_at, model.repository or "")
     output.console.print(table if page.models else "no models yet")

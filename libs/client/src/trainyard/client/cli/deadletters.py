@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from trainyard.client.cli import output
@@ -68,9 +67,7 @@ def listing(limit: int = 50, as_json: AsJson = False) -> None:
     if as_json:
         output.as_json({"dead_letters": [_document(letter) for letter in letters]})
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("NUMBER", "TIME", "CONSUMER", "SUBJECT", "REASON"):
-        table.add_column(heading, overflow="fold")
+    table = output.folding(("NUMBER", "TIME", "CONSUMER", "SUBJECT", "REASON"))
     for letter in letters:
         table.add_row(str(letter.seq), letter.time, letter.consumer, letter.subject, Text(letter.reason))
     output.console.print(table if letters else "no dead letters")

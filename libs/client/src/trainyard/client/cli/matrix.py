@@ -131,9 +131,7 @@ def _cell(value: object) -> str:
 
 
 def _table(rows: list[dict[str, str]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in rows[0] if rows else ():
-        table.add_column(heading.upper().replace("_", " "), overflow="fold")
+    table = output.folding(heading.upper().replace("_", " ") for heading in (rows[0] if rows else ()))
     for row in rows:
         table.add_row(*(escape(cell) for cell in row.values()))
     return table

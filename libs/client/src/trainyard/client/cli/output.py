@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -60,6 +61,14 @@ def unconverted(job: JobView) -> str | None:
     if job.state is not State.SUCCEEDED or not job.spec.get("convert") or (job.result or {}).get("outputs"):
         return None
     return "nothing to convert: the results ended with the pods; TRAINYARD_OUTPUT_CLAIM names a claim that keeps them"
+
+
+def folding(headings: Iterable[str]) -> Table:
+    """A table without rows yet, whose cells fold where the line ends."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
 
 
 def jobs_table(jobs: list[JobView]) -> Table:

@@ -100,9 +100,7 @@ def _numbers(source: str, comparisons: list[dict[str, Any]]) -> Iterable[tuple[s
 
 
 def _table(headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    table = output.folding(headings)
     for row in rows:
         table.add_row(*map(Text, row))
     return table

@@ -154,9 +154,7 @@ def _anchor(values: dict[str, Any], folder: Path) -> None:
 
 
 def _parameters(view: TemplateView, language: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("PARAMETER", "DEFAULT", "VALUES", "WHAT IT DOES"):
-        table.add_column(heading, overflow="fold")
+    table = output.folding(("PARAMETER", "DEFAULT", "VALUES", "WHAT IT DOES"))
     for name, document in view.parameters.items():
         parameter = Parameter.model_validate(document, extra="ignore", context=STORED)
         default = parameter.default

@@ -44,8 +44,7 @@ async def run(request: CheckRequest, limits: sandbox.Limits) -> Checked:
         "batched": sorted(request.batched),
         "runtime": asdict(request.runtime),
     }
-    await asyncio.to_thread(worker.lay_out, folder, document, cases, limits)
-    outcome = await sandbox.run(worker.command(Path(sys.executable), folder), folder, limits)
+    outcome = await worker.run(Path(sys.executable), folder, document, cases, limits)
     return await asyncio.to_thread(_checked, folder, outcome, cases)
 
 

@@ -1,7 +1,9 @@
-"""A worker from our side: a folder with the request, the inputs and the worker itself; its answer is told by `answers`."""
+"""A worker from our side: a folder with the request, the inputs and the worker itself, and its run in the sandbox. What it
+answers is read by `answers`."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import shutil
@@ -25,12 +27,20 @@ for folder in sys.argv[2:]:
 """
 
 
+async def run(
+    python: Path, folder: Path, document: Mapping[str, Any], cases: Mapping[str, Case], limits: sandbox.Limits
+) -> sandbox.Outcome:
+    """The worker on one request, `document`, in `folder`, which is its own."""
+    await asyncio.to_thread(lay_out, folder, document, cases, limits)
+    return await sandbox.run(command(python, folder), folder, limits)
+
+
 def command(python: Path, *folders: Path) -> list[str]:
     """The worker on the requests in these folders, one after the other."""
     return [str(python), "-I", "-c", START, str(folders[0] / "lib"), *map(str, folders)]
 
 
-def lay_out(folder: Path, document: dict[str, Any], cases: Mapping[str, Case], limits: sandbox.Limits) -> None:
+def lay_out(folder: Path, document: Mapping[str, Any], cases: Mapping[str, Case], limits: sandbox.Limits) -> None:
     """A worker's folder: the request, the inputs, the worker itself, and the library that jobs import."""
     for package in (trainyard.worker, workers):
         source = Path(next(iter(package.__path__)))
@@ -40,9 +50,9 @@ def lay_out(folder: Path, document: dict[str, Any], cases: Mapping[str, Case], l
         folder / "cases.npz",
         **{f"{case}/{name}": array for case, inputs in cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
     )
-    document["limits"] = {
+    bounds = {
         "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
         "file_bytes": limits.file_bytes,
         "memory": limits.memory,
     }
-    (folder / "request.json").write_text(json.dumps(document))
+    (folder / "request.json").write_text(json.dumps({**document, "limits": bounds}))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.core.cases import Case
@@ -30,27 +31,24 @@ class WorkerExporter:
 
     async def _run(self, request: ExportRequest) -> sandbox.Outcome:
         python = await self._interpreter(request)
-        await asyncio.to_thread(prepare, request, self._limits)
-        return await sandbox.run(worker.command(python, request.folder), request.folder, self._limits)
+        return await worker.run(python, request.folder, document(request), request.cases, self._limits)
 
 
-def prepare(request: ExportRequest, limits: sandbox.Limits) -> None:
-    """Write what the worker reads."""
-    folder = request.folder
-    document = {
+def document(request: ExportRequest) -> dict[str, Any]:
+    """What the worker reads."""
+    return {
         "worker": request.source.worker,
         "format": request.format,
         "trust": request.trust,
         "signature": request.signature,
         "workdir": str(request.workdir),
-        "paths": [str(folder / "lib")],  # a model beside a training script may import what jobs import
+        "paths": [str(request.folder / "lib")],  # a model beside a training script may import what jobs import
         "model": request.model,
         "weights": str(request.weights),
         "inputs": list(request.inputs),
         "output_names": list(request.output_names),
         "rung": asdict(request.rung) if request.rung else None,
     }
-    worker.lay_out(folder, document, request.cases, limits)
 
 
 def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:

@@ -29,8 +29,7 @@ class WorkerTargetWriter:
             "inputs": list(request.inputs),
             "outputs": [{"name": name} for name in request.outputs],
         }
-        await asyncio.to_thread(worker.lay_out, request.folder, document, request.cases, self._limits)
-        outcome = await sandbox.run(worker.command(python, request.folder), request.folder, self._limits)
+        outcome = await worker.run(python, request.folder, document, request.cases, self._limits)
         return await asyncio.to_thread(_written, request, outcome)
 
 

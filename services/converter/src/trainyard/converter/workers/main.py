@@ -61,9 +61,12 @@ def step(request):
     return check if "onnx" in request else convert
 
 
+def family(request):
+    return importlib.import_module("trainyard.converter.workers." + request["worker"])
+
+
 def convert(request, folder):
-    family = importlib.import_module("trainyard.converter.workers." + request["worker"])
-    model = family.load(request)
+    model = family(request).load(request)
     answer = {"framework": model.framework, "parameters": model.parameters}
     if request["rung"] is None:  # only what the model says of itself
         return dict(answer, inputs=model.inputs, outputs=model.outputs)
@@ -78,7 +81,7 @@ def convert(request, folder):
 
 def write(request, folder):
     """In another format than ONNX: the files, and what they compute once they are read again."""
-    writer = importlib.import_module("trainyard.converter.workers." + request["worker"])
+    writer = family(request)
     files = os.path.join(folder, "files")
     os.mkdir(files)
     writer.write(request, files)
@@ -100,7 +103,7 @@ def computed(model, inputs, case):
 
 def check(request, folder):
     """What was exported: whether it is valid, and what it computes under the runtime that will serve it."""
-    model = importlib.import_module("trainyard.converter.workers." + request["worker"]).load(request)
+    model = family(request).load(request)
     found = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
     store(found, os.path.join(folder, "found.npz"))
     return model.described()

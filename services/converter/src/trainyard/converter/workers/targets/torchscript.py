@@ -20,8 +20,7 @@ def write(request, folder):
         module = torch_module.module_in(between)
         examples = tuple(torch.from_numpy(example_of(item)) for item in request["inputs"])
         try:
-            with torch.inference_mode(False):
-                traced = torch.jit.trace(module, examples, check_trace=False)
+            traced = torch.jit.trace(module, examples, check_trace=False)
         except Exception as error:  # whatever a traced operator raises
             raise Fault("export", f"it cannot be traced: {gist(error)}")
         torch.jit.save(traced, os.path.join(folder, "model.pt"))
