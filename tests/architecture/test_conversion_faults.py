@@ -6,7 +6,7 @@ a row without tests is open as a whole. A row whose test is renamed or goes away
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -202,15 +202,9 @@ ROWS: dict[int, Row] = {
 
 
 @pytest.fixture(scope="module")
-def tests() -> dict[str, str]:
+def tests(tests_below: Callable[[Path], Iterator[tuple[str, Path]]]) -> dict[str, str]:
     """Every test of the converter, with the text of its file."""
-    found = {}
-    for file in HOME.rglob("test_*.py"):
-        text = file.read_text()
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                found[node.name] = text
-    return found
+    return {name: file.read_text() for name, file in tests_below(HOME)}
 
 
 def test_no_row_is_left_out() -> None:

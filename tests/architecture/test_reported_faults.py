@@ -6,7 +6,7 @@ an API server or pods, which it does not have. A row whose test is renamed or go
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -166,14 +166,12 @@ ROWS: dict[int, tuple[str, tuple[str, ...]]] = {
 
 
 @pytest.fixture(scope="module")
-def names() -> dict[str, set[str]]:
+def names(tests_below: Callable[[Path], Iterator[tuple[str, Path]]]) -> dict[str, set[str]]:
     """Every test of the launcher and of the libraries, and the folders below `tests` where it stands."""
     found: dict[str, set[str]] = {}
     for home in (ROOT / "services" / "launcher" / "tests", ROOT / "libs" / "common" / "tests"):
-        for file in home.rglob("test_*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                    found.setdefault(node.name, set()).add(str(file.relative_to(home).parent))
+        for name, file in tests_below(home):
+            found.setdefault(name, set()).add(str(file.relative_to(home).parent))
     return found
 
 

@@ -26,7 +26,9 @@ from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.images import cache, catalogue
 from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
+from trainyard.converter.adapters.images import Interpreters
 from trainyard.converter.adapters.worker_exporter import WorkerExporter
+from trainyard.converter.adapters.worker_target import WorkerTargetWriter
 from trainyard.converter.conversion import Proven, convert
 from trainyard.converter.core import cases, formats, triton
 from trainyard.converter.core.cases import Array, Case
@@ -186,25 +188,42 @@ def onnx_to_torch_python(images: Path) -> Path:
     return cache.ensure(recipe, images, lambda words: None).python
 
 
-@pytest.fixture
-def convert_with(tmp_path: Path, server: InProcessServing) -> Callable[..., Awaitable[Proven]]:
-    """A whole conversion by the real worker: the interpreter that reads the model, the folder it lies in, the block."""
+@pytest.fixture(scope="session")
+def convert_files() -> Callable[..., Awaitable[Proven]]:
+    """A whole conversion with these tools of what lies in a folder; keywords are its block."""
 
     async def tell(step: str, words: str, fraction: float) -> None:
         del step, words, fraction
+
+    async def run(tools: Tools, folder: Path, **block: Any) -> Proven:
+        made = ConvertSpec.model_validate({"name": "model", **block})
+        spec = ConversionSpec(workdir=str(ZOO), artifacts=str(folder), convert=made)
+        return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), tools, tell)
+
+    return run
+
+
+@pytest.fixture
+def convert_with(tools: Tools, convert_files: Callable[..., Awaitable[Proven]]) -> Callable[..., Awaitable[Proven]]:
+    """A whole conversion by the real worker: the interpreter that reads the model, the folder it lies in, the block."""
 
     async def run(python: Path, folder: Path, **block: Any) -> Proven:
         async def interpreter(request: ExportRequest) -> Path:
             del request
             return python
 
-        tools = Tools(WorkerExporter(interpreter), server, SystemClock(), tmp_path / "state", AffineTargets())
-        spec = ConversionSpec(
-            workdir=str(ZOO), artifacts=str(folder), convert=ConvertSpec.model_validate({"name": "model", **block})
-        )
-        return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), tools, tell)
+        return await convert_files(replace(tools, exporter=WorkerExporter(interpreter)), folder, **block)
 
     return run
+
+
+@pytest.fixture
+def real_tools(images: Path, tools: Tools) -> Tools:
+    """With workers in the environments of their recipes."""
+    deploy = Path(__file__).parents[3] / "deploy"
+    interpreters = Interpreters(deploy / "images", deploy / "converters", images)
+    exporter, targets = WorkerExporter(interpreters.python), WorkerTargetWriter(interpreters.environment)
+    return replace(tools, exporter=exporter, targets=targets)
 
 
 @pytest.fixture

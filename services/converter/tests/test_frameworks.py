@@ -9,14 +9,8 @@ from typing import Any
 
 import pytest
 
-from trainyard.common import ids
-from trainyard.common.clock import SystemClock
-from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
-from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.images import cache, catalogue
-from trainyard.converter.adapters.images import Interpreters
-from trainyard.converter.adapters.worker_exporter import WorkerExporter
-from trainyard.converter.conversion import Proven, convert
+from trainyard.converter.conversion import Proven
 from trainyard.converter.preparation import ConversionFault, Tools
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(900)]
@@ -74,17 +68,9 @@ def made(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[st
 
 
 @pytest.fixture
-def run(images: Path, made: Callable[[str], Path], tools: Tools) -> Run:
-    exporter = WorkerExporter(Interpreters(ROOT / "deploy" / "images", ROOT / "deploy" / "converters", images).python)
-    real = Tools(exporter, tools.serving, SystemClock(), tools.state, tools.targets)
-
-    async def tell(step: str, words: str, fraction: float) -> None:
-        del step, words, fraction
-
+def run(made: Callable[[str], Path], real_tools: Tools, convert_files: Run) -> Run:
     async def convert_one(environment: str, weights: str, **changes: Any) -> Proven:
-        block = ConvertSpec.model_validate({"name": "model", "weights": weights, **changes})
-        spec = ConversionSpec(workdir=str(ZOO), artifacts=str(made(environment)), convert=block)
-        return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), real, tell)
+        return await convert_files(real_tools, made(environment), weights=weights, **changes)
 
     return convert_one
 

@@ -6,24 +6,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trainyard.common import ids
-from trainyard.common.clock import SystemClock
-from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec
 from trainyard.common.contract.events import ConversionRequested
-from trainyard.converter.adapters.images import Interpreters
-from trainyard.converter.adapters.worker_exporter import WorkerExporter
-from trainyard.converter.adapters.worker_target import WorkerTargetWriter
 from trainyard.converter.conversion import Proven, convert
 from trainyard.converter.core.targets import WRITERS
 from trainyard.converter.preparation import ConversionFault, Tools
 
 Make = Callable[..., ConversionRequested]
+Convert = Callable[..., Awaitable[Proven]]
 ROOT = Path(__file__).parents[3]
 OWN_FILES = {
     "torch": {"model.py", "operators.py", "model.safetensors"},
@@ -101,21 +96,12 @@ def networks(tmp_path: Path) -> Path:
     [name if name in IN_THE_DEFAULT_RUN else pytest.param(name, marks=pytest.mark.frameworks) for name in WRITERS],
 )
 async def test_a_model_written_and_read_again_is_equal_at_every_batch_size(
-    target: str, network: str, networks: Path, images: Path, tools: Tools
+    target: str, network: str, networks: Path, real_tools: Tools, convert_files: Convert
 ) -> None:
-    proven = await real(networks, images, tools, weights=f"{network}.onnx", to=[target])
+    proven = await convert_files(real_tools, networks, weights=f"{network}.onnx", to=[target])
     (found,) = proven.report.targets
     assert found.passed
     assert found.max_abs_error is not None
     assert found.max_abs_error < 1e-4
     assert {file.name for file in (proven.folder / target).iterdir()} >= OWN_FILES[target]
     assert len(found.comparisons) == len(proven.report.comparisons) >= 6
-
-
-async def real(folder: Path, images: Path, tools: Tools, **changes: Any) -> Proven:
-    interpreters = Interpreters(ROOT / "deploy" / "images", ROOT / "deploy" / "converters", images)
-    workers = WorkerExporter(interpreters.python), WorkerTargetWriter(interpreters.environment)
-    block = ConvertSpec.model_validate({"name": "net", **changes})
-    spec = ConversionSpec(workdir=str(folder), artifacts=str(folder), convert=block)
-    request = ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec)
-    return await convert(request, Tools(workers[0], tools.serving, SystemClock(), tools.state, workers[1]), _silent)

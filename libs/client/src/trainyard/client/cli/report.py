@@ -15,7 +15,6 @@ from rich.text import Text
 from trainyard.client.cli import output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.sdk import Yard
-from trainyard.common import ids
 from trainyard.common.contract.views import ConversionView
 from trainyard.common.errors import InvalidInput, NotFound
 
@@ -40,7 +39,7 @@ def _view(gateway: Yard, some_id: str) -> ConversionView:
         return gateway.conversion(some_id)
     except NotFound:
         try:
-            return gateway.conversion(ids.derived("conversion", some_id))
+            return gateway.conversion_of(some_id, timeout=0)
         except NotFound:
             raise NotFound(f"there is no conversion {some_id}, and no job of that id that was converted") from None
 
