@@ -16,8 +16,10 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
+from trainyard.converter.adapters import onnx_model
 from trainyard.converter.conversion import Proven
 from trainyard.converter.core import ladder
+from trainyard.converter.ports import ExportFault
 from trainyard.converter.preparation import ConversionFault
 
 pytestmark = pytest.mark.integration
@@ -111,3 +113,16 @@ async def test_47_inputs_and_outputs_keep_their_names_and_their_order(run: Run) 
     proven = await run(text)
     assert [item["name"] for item in proven.report.inputs] == ["left", "a"]
     assert [item["name"] for item in proven.report.outputs] == ["z", "b"]
+
+
+def test_27_what_is_unknown_inside_a_branch_is_named(tmp_path: Path) -> None:
+    """Before anything infers shapes, which would stumble over what follows from it."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]> net (bool c, float[2] x) => (float[2] y) {
+            y = If (c) <then_branch = one () => (t) { t = TensorListStack (x) },
+                else_branch = other () => (e) { e = Neg (x) }>
+        }"""
+    )
+    onnx.save(model, tmp_path / "net.onnx")
+    with pytest.raises(ExportFault, match=r"does not have: TensorListStack \(node 't'\)"):
+        onnx_model.read(tmp_path / "net.onnx", LIMITS)

@@ -21,12 +21,16 @@ from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Limits
 from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import ExportFault
+from trainyard.converter.workers.graphs import graphs
 
 _DTYPES = {
     TensorProto.DOUBLE: "float64", TensorProto.FLOAT: "float32", TensorProto.FLOAT16: "float16",
     TensorProto.BFLOAT16: "bfloat16", TensorProto.INT64: "int64", TensorProto.INT32: "int32", TensorProto.INT16: "int16",
     TensorProto.INT8: "int8", TensorProto.UINT8: "uint8", TensorProto.BOOL: "bool",
 }  # fmt: skip
+
+
+_OWN = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,11 @@ def read(path: Path, limits: Limits) -> Signature:
     """Checks the model by ONNX's own rules and the runtime's limits. Raises ExportFault."""
     try:
         model = onnx.load(path, load_external_data=False)
+        strange = unknown_operators(model)
+        if strange:
+            raise ExportFault(f"the exporter left operators that ONNX does not have: {', '.join(strange)}")
         onnx.checker.check_model(model, full_check=True)
-    except MemoryError:
+    except (MemoryError, ExportFault):
         raise
     except Exception as error:  # those of protobuf, of the checker and of its inference have no common class but this
         raise ExportFault(f"the exporter wrote an invalid model: {_first_line(error)}") from error
@@ -65,6 +72,23 @@ def read(path: Path, limits: Limits) -> Signature:
         model.ir_version,
         dict(Counter(f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in model.graph.node)),
     )
+
+
+def unknown_operators(model: onnx.ModelProto) -> list[str]:
+    """Those of ONNX's own domains that no operator set has, each once, with a node. Domains of others are the runtime's."""
+    own = {function.name for function in model.functions}
+    found: dict[str, str] = {}
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            if (
+                node.domain in _OWN
+                and node.op_type not in own
+                and not onnx.defs.has(node.op_type, domain=_OWN[node.domain])
+            ):
+                found.setdefault(
+                    node.op_type, f"{node.op_type} (node {(node.name or ''.join(node.output[:1]))[:100]!r})"
+                )
+    return list(found.values())
 
 
 def fixed_batch(signature: Signature, batched: set[str]) -> list[str]:

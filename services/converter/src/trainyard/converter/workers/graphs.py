@@ -1,5 +1,7 @@
 """What is done to an exporter's graph so that it keeps its promises: names as declared, tensors only. In place."""
 
+from typing import Any, Iterator  # noqa: UP035 - for an image's interpreter, which may be old
+
 
 def tensors_only(model):
     """Without the lists of maps that some exporters end classifiers with: what goes into them is a tensor."""
@@ -56,6 +58,14 @@ def inner_graphs(node):
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """It and the bodies of its loops and branches."""
+    yield graph
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            yield from graphs(inner)
 
 
 def apply(graph, new):

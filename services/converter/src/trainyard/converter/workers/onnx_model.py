@@ -10,7 +10,7 @@ from onnx.external_data_helper import load_external_data_for_model
 
 from trainyard.converter.adapters.onnx_model import tensors
 from trainyard.converter.workers.frame import Fault, first_line
-from trainyard.converter.workers.graphs import inner_graphs
+from trainyard.converter.workers.graphs import graphs
 
 _KINDS = {
     "tensor(double)": "float64", "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(bfloat16)": "bfloat16",
@@ -88,14 +88,6 @@ def evaluating(graph):
             place = (node.name or node.output[0])[:100]
             words = f"{node.op_type} {place!r} is in training mode: export the model in evaluation mode"
             raise Fault("model", words)
-
-
-def graphs(graph):
-    """It and the bodies of its loops and branches."""
-    yield graph
-    for node in graph.node:
-        for inner in inner_graphs(node):
-            yield from graphs(inner)
 
 
 def confine(proto, folder):
