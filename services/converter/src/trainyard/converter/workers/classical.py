@@ -10,7 +10,7 @@ import tempfile
 import numpy
 
 from trainyard.converter.workers.frame import Fault, first_line, sentence
-from trainyard.converter.workers.graphs import rename, tensors_only
+from trainyard.converter.workers.graphs import rename, tensors_only, whole_categories
 
 
 def load(request):
@@ -116,7 +116,9 @@ class Lightgbm(Model):
 
         width = self.inputs[0]["shape"][1]
         kinds = [("x", FloatTensorType([None, width]))]
-        return convert_lightgbm(self.booster, initial_types=kinds, zipmap=False, target_opset=opset)
+        model = convert_lightgbm(self.booster, initial_types=kinds, zipmap=False, target_opset=opset)
+        whole_categories(model.graph, width)
+        return model
 
 
 class Catboost(Model):

@@ -2,6 +2,9 @@
 
 from typing import Any, Iterator  # noqa: UP035 - for an image's interpreter, which may be old
 
+FLOAT, INT64 = 1, 7
+"""Of TensorProto.DataType."""
+
 
 def tensors_only(model):
     """Without the lists of maps that some exporters end classifiers with: what goes into them is a tensor."""
@@ -11,10 +14,45 @@ def tensors_only(model):
             if output.name == node.output[0]:
                 output.name = node.input[0]
                 output.type.Clear()
-                output.type.tensor_type.elem_type = 1  # FLOAT
+                output.type.tensor_type.elem_type = FLOAT
                 for dim in (None, len(node.attribute[0].ints) or len(node.attribute[0].strings)):
                     output.type.tensor_type.shape.dim.add(**({"dim_value": dim} if dim else {"dim_param": "N"}))
         graph.node.remove(node)
+
+
+def whole_categories(graph, width):
+    """LightGBM cuts a category's fraction off before it looks it up, trees of ONNX compare the number as it is: what is
+    `width` wide and goes into a tree loses its fraction in the columns that hold categories."""
+    for node in [node for node in graph.node if node.op_type.startswith("TreeEnsemble")]:
+        told = {item.name: item for item in node.attribute}
+        columns = {
+            at for at, mode in zip(told["nodes_featureids"].ints, told["nodes_modes"].strings) if mode == b"BRANCH_EQ"
+        }
+        if not columns:
+            continue
+        table, place = node.input[0], list(graph.node).index(node)
+        mask, rest, number, cut, kept, whole = (
+            f"{table}_{word}" for word in ("mask", "rest", "number", "cut", "kept", "whole")
+        )
+        for name, values in (
+            (mask, [at in columns for at in range(width)]),
+            (rest, [at not in columns for at in range(width)]),
+        ):
+            graph.initializer.add(name=name, data_type=FLOAT, dims=[width], float_data=values)
+        # As operator set 8 has it, which is what the trees come in: a Cast cuts, two products choose.
+        steps = [
+            ("Cast", [table], number, INT64),
+            ("Cast", [number], cut, FLOAT),
+            ("Mul", [cut, mask], cut + "_kept", None),
+            ("Mul", [table, rest], kept, None),
+            ("Add", [cut + "_kept", kept], whole, None),
+        ]
+        for at, (kind, inputs, output, to) in enumerate(steps):
+            step = type(node)(op_type=kind, input=inputs, output=[output])
+            if to:
+                step.attribute.add(name="to", type=2, i=to)
+            graph.node.insert(place + at, step)
+        node.input[0] = whole
 
 
 def rename(model, inputs, outputs):
