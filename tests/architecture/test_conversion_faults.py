@@ -15,6 +15,7 @@ import pytest
 HOME = Path(__file__).parents[2] / "services" / "converter" / "tests"
 EQUAL = "test_equal_at_every_batch_size"
 FRAMEWORKS = "test_a_model_becomes_equal_onnx"
+UNKNOWN = "test_24_and_27_an_operator_that_is_unknown_is_named"
 OPERATOR = "test_44_what_other_writers_lack_has_equal_numbers"
 
 
@@ -27,6 +28,7 @@ class Row:
 
 
 PRECISION = "no target of lower precision yet; a model is served with the numbers that it came with"
+LAYOUT = "test_46_49_and_50_layouts_are_turned_right"
 TARGET = "test_a_model_written_and_read_again_is_equal_at_every_batch_size[saved-model]"
 
 ROWS: dict[int, Row] = {
@@ -105,41 +107,74 @@ ROWS: dict[int, Row] = {
         "an IR version newer than the runtime's",
         ("test_20_a_newer_layout_is_written_as_the_runtime_knows_it", "test_limits_of_a_release"),
     ),
-    21: Row("tensorflow-onnx#1112", "a convolution on pictures of any size", (f"{FRAMEWORKS}[any_size.keras]",)),
-    22: Row("tensorflow-onnx#1449", "max_pool_with_argmax", open="no test yet"),
-    23: Row("tensorflow-onnx#1871", "a masked embedding before an LSTM", (f"{FRAMEWORKS}[masked.keras]",)),
-    24: Row("tensorflow-onnx#2100", "a table of strings", ("test_a_refusal_says_what_would_help[lookup]",)),
+    21: Row(
+        "tensorflow-onnx#1112",
+        "a convolution on pictures of any size",
+        (f"{FRAMEWORKS}[any_size.keras]", "test_21_and_28_pictures_of_three_sizes"),
+    ),
+    22: Row("tensorflow-onnx#1449", "max_pool_with_argmax", ("test_22_places_of_the_largest_are_those_of_nhwc",)),
+    23: Row(
+        "tensorflow-onnx#1871",
+        "a masked embedding before an LSTM",
+        (f"{FRAMEWORKS}[masked.keras]", "test_23_words_padded_on_either_side"),
+    ),
+    24: Row(
+        "tensorflow-onnx#2100",
+        "a table of strings",
+        ("test_a_refusal_says_what_would_help[lookup]", f"{UNKNOWN}[table]"),
+    ),
     25: Row("tensorflow-onnx#926", "several outputs in another order", ("test_outputs_bear_the_names_of_the_model",)),
     26: Row(
         "tensorflow-onnx#2348",
         "Keras 3, functional and subclassed",
-        (f"{FRAMEWORKS}[two.keras]",),
-        "a subclassed model is not tested yet",
+        (f"{FRAMEWORKS}[two.keras]", "test_26_a_subclassed_model"),
     ),
-    27: Row("tensorflow-onnx#2107", "unknown operators left in the graph", open="no test yet"),
-    28: Row("onnxruntime#6067", "a transposed convolution of any size", (f"{FRAMEWORKS}[any_size.keras]",)),
-    29: Row("Paddle2ONNX#1130", "pooling becomes global", (f"{FRAMEWORKS}[net.json]",)),
-    30: Row("Paddle2ONNX#241", "resize with align_mode 1", open="no test yet"),
-    31: Row("PaddleOCR#8437", "dimensions with inner names", open="no test yet; the worker renames them"),
+    27: Row(
+        "tensorflow-onnx#2107",
+        "unknown operators left in the graph",
+        (f"{UNKNOWN}[listed]", f"{UNKNOWN}[singular]", "test_27_what_is_unknown_inside_a_branch_is_named"),
+    ),
+    28: Row(
+        "onnxruntime#6067",
+        "a transposed convolution of any size",
+        (f"{FRAMEWORKS}[any_size.keras]", "test_21_and_28_pictures_of_three_sizes"),
+    ),
+    29: Row(
+        "Paddle2ONNX#1130",
+        "pooling becomes global",
+        (f"{FRAMEWORKS}[net.json]", "test_29_30_and_31_pooling_resizing_and_names"),
+    ),
+    30: Row("Paddle2ONNX#241", "resize with align_mode 1", ("test_29_30_and_31_pooling_resizing_and_names",)),
+    31: Row("PaddleOCR#8437", "dimensions with inner names", ("test_29_30_and_31_pooling_resizing_and_names",)),
     32: Row(
         "Paddle2ONNX#832",
         "the saved model differs from the dynamic graph",
         open="the dynamic graph does not lie in the file that is converted",
     ),
-    33: Row("jax2onnx#212", "reverse on a free axis", open="no test yet"),
-    34: Row("jax2onnx#168", "mean over free axes", open="no test yet"),
+    33: Row("jax2onnx#212", "reverse on a free axis", ("test_33_and_34_free_axes_of_jax[reverse]",)),
+    34: Row("jax2onnx#168", "mean over free axes", ("test_33_and_34_free_axes_of_jax[mean]",)),
     35: Row(
         "keras#22443", "jax2tf does not know the new JAX", (f"{FRAMEWORKS}[net.msgpack]", f"{FRAMEWORKS}[bare.npz]")
     ),
-    36: Row("mxnet2onnx#4", "fix_gamma is passed over", (f"{FRAMEWORKS}[net-symbol.json]",)),
+    36: Row(
+        "mxnet2onnx#4", "fix_gamma is passed over", (f"{FRAMEWORKS}[net-symbol.json]", "test_36_a_fixed_scale_is_one")
+    ),
     37: Row("onnxmltools#771, onnxruntime#11892", "base_score is passed over", (f"{FRAMEWORKS}[two]",)),
     38: Row(
         "sklearn-onnx#1253",
         "missing values go the other way",
-        (f"{FRAMEWORKS}[missing]", "test_what_is_no_number_has_no_part_in_the_range"),
+        (
+            f"{FRAMEWORKS}[missing]",
+            "test_what_is_no_number_has_no_part_in_the_range",
+            "test_38_what_is_missing_goes_where_the_model_sends_it",
+        ),
     ),
-    39: Row("sklearn-onnx#1192, onnxruntime#4130", "thresholds in float32 flip a path", open="no test yet"),
-    40: Row("onnxmltools#309", "categorical splits of LightGBM", open="no test yet"),
+    39: Row(
+        "sklearn-onnx#1192, onnxruntime#4130",
+        "thresholds in float32 flip a path",
+        ("test_39_rows_at_a_threshold_take_their_path",),
+    ),
+    40: Row("onnxmltools#309", "categorical splits of LightGBM", ("test_40_categories_are_no_order",)),
     41: Row("sklearn-onnx#1117", "AdaBoost of two classes", (f"{FRAMEWORKS}[adaboost]",)),
     42: Row(
         "onnxruntime_backend#94",
@@ -160,15 +195,15 @@ ROWS: dict[int, Row] = {
         ),
     ),
     45: Row("onnx2torch#113", "a Reshape that fixes the batch", ("test_the_batch_stays_free",)),
-    46: Row("onnx2tf#478", "equal axes transposed wrong", (f"{OPERATOR}[axes that are equal]", TARGET)),
+    46: Row("onnx2tf#478", "equal axes transposed wrong", (f"{OPERATOR}[axes that are equal]", TARGET, LAYOUT)),
     47: Row(
         "onnx2tf#650",
         "inputs and outputs swapped",
         ("test_47_inputs_and_outputs_keep_their_names_and_their_order", TARGET),
     ),
     48: Row("onnx2tf#441", "a free batch becomes 1", ("test_the_batch_stays_free", TARGET)),
-    49: Row("MMdnn#595", "flatten after an NHWC convolution", (f"{OPERATOR}[a Reshape that flattens NHWC]",)),
-    50: Row("MMdnn#379, MMdnn#628", "padding to the same size", (f"{OPERATOR}[padding to the same size]",)),
+    49: Row("MMdnn#595", "flatten after an NHWC convolution", (f"{OPERATOR}[a Reshape that flattens NHWC]", LAYOUT)),
+    50: Row("MMdnn#379, MMdnn#628", "padding to the same size", (f"{OPERATOR}[padding to the same size]", LAYOUT)),
     51: Row("keras#10279", "preprocessing is lost", open="preprocessing does not travel with the model yet"),
     52: Row("onnxsim#265, onnxsim#227", "an optimiser changes results", open="no optimiser is run on a model yet"),
     53: Row("onnxconverter-common#323", "a mean overflows in float16", open=PRECISION),

@@ -12,3 +12,13 @@ class Net(nn.Module):
 
 def bare():
     return lambda parameters, x: jnp.tanh(x @ parameters["layer"]["w"] + parameters["layer"]["b"])
+
+
+def reverse():
+    """jax2onnx#212: turned round along an axis that is free."""
+    return lambda parameters, x: x[:, ::-1] @ parameters["w"]
+
+
+def mean():
+    """jax2onnx#168: the mean over height and width, both free."""
+    return lambda parameters, x: jnp.mean(x, (1, 2)) @ parameters["w"]
