@@ -40,6 +40,10 @@ kustomize:
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
 
+# What a conversion costs beyond the bare exporter; images: where environments are built
+bench-conversion images *rounds:
+    .venv/bin/python tests/bench/bench_conversion.py {{images}} {{rounds}}
+
 # ONNX's own node tests: how many pass as the PyTorch module that we write; python: one with torch, onnx, onnx2torch, onnxruntime, safetensors
 onnx-to-torch python *options:
     {{python}} tests/bench/bench_onnx_to_torch.py {{options}}

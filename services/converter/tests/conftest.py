@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,10 @@ class AffineExporter:
     def __init__(self) -> None:
         self.acts: list[str] = ["right"]
         self.rungs: list[Rung] = []
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AffineExporter]:
+        yield self
 
     async def inspect(self, request: ExportRequest) -> Inspected:
         del request

@@ -17,7 +17,7 @@ from trainyard.converter.adapters.sandbox import Limits, Outcome
 from trainyard.converter.adapters.worker_exporter import answer, inspected
 from trainyard.converter.ports import Exported, ExportFault, ModelFault
 
-GOOD = {"framework": "torch 2", "parameters": 3, "output_names": ["a/b"]}
+GOOD = {"framework": "torch 2", "parameters": 3, "reference_seconds": 0.1, "output_names": ["a/b"]}
 CASES = {"random, batch 1": {"x": np.zeros(3)}}
 
 

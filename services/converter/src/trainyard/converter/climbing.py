@@ -28,6 +28,7 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
         await tell("export", rung.describe(), fraction)
         try:
             exported = await tools.exporter.export(export_request(record, rung, f"rung-{index}"))
+            written = tools.clock.monotonic()
             await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
             folder = record.work(f"rung-{index}-check")
             request = CheckRequest(exported.onnx, record.cases, batched, limits, folder)
@@ -42,11 +43,12 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
         for name in sorted({item.name for item in record.inputs} - {item.name for item in record.signature.inputs}):
             record.note(f"input {name!r} is not used by the model and is not part of the ONNX model")
         wrong = [item for item in comparisons if not item.passed]
+        proof = exported.reference_seconds + tools.clock.monotonic() - written
         if not wrong:
-            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began)
+            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began, proof)
             return exported
         faults.append(f"{wrong[0].case}, output {wrong[0].output}: {wrong[0].fault}")
-        record.step(rung.describe(), False, faults[-1], began)
+        record.step(rung.describe(), False, faults[-1], began, proof)
     # The newest exporter's words name the user's own line; the older one's, the operator that it lacks.
     told = "; ".join(dict.fromkeys((faults[0], faults[-1])))
     if record.comparisons:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trainyard.common.clock import rfc3339
@@ -40,7 +40,8 @@ async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Pro
     scratch = await asyncio.to_thread(scratch_for, target)
     record = Record(request, scratch, tools.clock, tools.clock.monotonic(), rfc3339(tools.clock.now()))
     try:
-        await _prove(record, tools, tell)
+        async with tools.exporter.session() as exporter:
+            await _prove(record, replace(tools, exporter=exporter), tell)
     except (ModelFault, InvalidInput, ConversionFault) as error:
         fault = error if isinstance(error, ConversionFault) else ConversionFault("model", str(error))
         await asyncio.to_thread(finish, record, target, str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,9 +69,15 @@ class Exported:
     parameters: int
     framework: str
     sandbox: str
+    reference_seconds: float = 0.0
+    """What `references` took."""
 
 
 class Exporter(Protocol):
+    def session(self) -> AbstractAsyncContextManager[Exporter]:
+        """The same for one model: a process that has looked at it may stay for its export, and ends with the session."""
+        ...
+
     async def inspect(self, request: ExportRequest) -> Inspected:
         """What goes in and out, by the model itself. Raises like `export`."""
         ...

@@ -89,9 +89,10 @@ class Record:
         if words not in self.notes:
             self.notes.append(words)
 
-    def step(self, name: str, passed: bool, message: str, began: float) -> None:
+    def step(self, name: str, passed: bool, message: str, began: float, proof: float = 0.0) -> None:
         seconds = round(self.clock.monotonic() - began, 3)
-        self.steps.append(StepReport(name=name, passed=passed, message=message, seconds=seconds))
+        step = StepReport(name=name, passed=passed, message=message, seconds=seconds, proof_seconds=round(proof, 3))
+        self.steps.append(step)
 
 
 def finish(record: Record, target: Path, fault: str | None) -> ConversionReport:

@@ -60,6 +60,7 @@ class Inspection(Answer):
 
 class Export(Answer):
     parameters: Count
+    reference_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     output_names: Annotated[list[Name], Field(min_length=1)]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,24 @@ Interpreter = Callable[[ExportRequest], Awaitable[Path]]
 """The Python that reads a request's model; builds its image first where it is missing."""
 
 
+_LOOK = 0.02  # seconds between two looks for an answer
+_AT_WORK = sandbox.Outcome(None, "", "")
+
+
 class WorkerExporter:
     """Implements ports.Exporter."""
 
     def __init__(self, interpreter: Interpreter, limits: sandbox.Limits | None = None) -> None:
         self._interpreter = interpreter
         self._limits = limits or sandbox.Limits()
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        found = Session(self._interpreter, self._limits)
+        try:
+            yield found
+        finally:
+            await found.close()
 
     async def inspect(self, request: ExportRequest) -> Inspected:
         return await asyncio.to_thread(inspected, request.folder, await self._run(request))
@@ -34,9 +47,43 @@ class WorkerExporter:
         return await worker.run(python, request.folder, document(request), request.cases, self._limits)
 
 
-def document(request: ExportRequest) -> dict[str, Any]:
-    """What the worker reads."""
+class Session(WorkerExporter):
+    """The first look at a model and its first export in one process: to import a framework takes longer than most exports."""
+
+    _waiting: asyncio.Task[sandbox.Outcome] | None = None
+    _folder = Path()
+
+    async def inspect(self, request: ExportRequest) -> Inspected:
+        python = await self._interpreter(request)
+        self._folder = request.folder
+        run = worker.run(python, request.folder, document(request, waits=True), request.cases, self._limits)
+        self._waiting = asyncio.create_task(run)
+        while not self._waiting.done() and not (request.folder / "answer.json").exists():
+            await asyncio.wait({self._waiting}, timeout=_LOOK)
+        outcome = self._waiting.result() if self._waiting.done() else _AT_WORK
+        return await asyncio.to_thread(inspected, request.folder, outcome)
+
+    async def close(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            await asyncio.wait({self._waiting})
+
+    async def _run(self, request: ExportRequest) -> sandbox.Outcome:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None or waiting.done():
+            return await super()._run(request)
+        await asyncio.to_thread(worker.lay_out, request.folder, document(request), request.cases, self._limits)
+        following = self._folder / "next"
+        following.with_suffix(".writing").write_text(str(request.folder))
+        following.with_suffix(".writing").rename(following)
+        outcome = await waiting
+        return await super()._run(request) if following.exists() else outcome  # it died before it took it
+
+
+def document(request: ExportRequest, waits: bool = False) -> dict[str, Any]:
+    """What the worker reads. `waits`: for another request after this one."""
     return {
+        "waits": waits,
         "worker": request.source.worker,
         "format": request.format,
         "trust": request.trust,
@@ -69,4 +116,5 @@ def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases
         found.parameters,
         found.framework,
         limits.describe(),
+        found.reference_seconds,
     )

@@ -16,6 +16,8 @@ class StepReport(ReportModel):
     passed: bool
     message: str = ""
     seconds: float = 0.0
+    proof_seconds: float = 0.0
+    """Of these, for the framework's own answers, those of what was exported, and comparing them."""
 
 
 class FileReport(ReportModel):

@@ -17,6 +17,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 
 from trainyard.converter.workers.frame import Fault, gist, sentence
@@ -25,7 +26,25 @@ PR_SET_PDEATHSIG = 1
 MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE)
 
 
+LOOK = 0.01
+"""Seconds between two looks for the next request."""
+
+
 def main(folder):
+    """One request; after a look at a model also the next one, for which the framework need not be imported again. Its folder
+    stands in the file `next`."""
+    if answered(folder):
+        following = os.path.join(folder, "next")
+        while not os.path.exists(following):  # the parent ends who waits in vain
+            time.sleep(LOOK)
+        with open(following) as file:
+            folder = file.read()
+        os.remove(following)  # taken
+        answered(folder)
+
+
+def answered(folder):
+    """Whether there is more to come."""
     with open(os.path.join(folder, "request.json")) as file:
         request = json.load(file)
     limit(request["limits"])
@@ -44,6 +63,7 @@ def main(folder):
     with open(answer_file + ".writing", "w") as file:
         json.dump(answer, file)
     os.replace(answer_file + ".writing", answer_file)
+    return request.get("waits", False) and "fault" not in answer
 
 
 def limit(limits):
@@ -70,8 +90,10 @@ def convert(request, folder):
     answer = {"framework": model.framework, "parameters": model.parameters}
     if request["rung"] is None:  # only what the model says of itself
         return dict(answer, inputs=model.inputs, outputs=model.outputs)
+    began = time.monotonic()
     references = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
     store(references, os.path.join(folder, "references.npz"))
+    answer["reference_seconds"] = time.monotonic() - began
     try:
         model.export(request["rung"], references, os.path.join(folder, "model.onnx"))
     except SystemExit as error:  # some exporters end the process that they were called in
