@@ -28,6 +28,8 @@ DOCUMENT: dict[str, Any] = {
     ],
     "comparisons": [compared("random, batch 1", "y", 1e-7), compared("random, batch 2", "y", 3e-7)],
     "targets": [{"target": "tflite", "comparisons": [compared("random, batch 1", "y", 0.25, passed=False)]}],
+    "lowered": {"precision": "int8", "comparisons": [compared("samples, batch 1", "y", 0.05)]},
+    "timings": [{"model": "model.int8.onnx", "batch": 32, "p50_ms": 0.5, "p99_ms": 0.75, "rows_per_second": 64_000.0}],
     "notes": ["no samples were given"],
     "files": [{"path": "model.onnx", "bytes": 1234}],
 }
@@ -49,6 +51,8 @@ def test_the_verdict_comes_first_and_each_output_has_its_largest_difference() ->
     assert lines[0] == "net failed it cannot become TFLite: the numbers differ"
     assert "onnx y 2 of 2 inputs 3.0e-07" in lines
     assert "tflite y 0 of 1 inputs 2.5e-01" in lines
+    assert "int8 y 1 of 1 inputs 5.0e-02" in lines
+    assert "model.int8.onnx 32 0.5 ms 0.75 ms 64,000" in lines
     assert "tflite no [16, 4] became [4, 16]" in lines  # nothing of it is taken for markup
     assert lines[-2:] == ["model.onnx 1234", "in /state/conversions/c"]
 

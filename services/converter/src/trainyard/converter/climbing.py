@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 from trainyard.converter.adapters import check
 from trainyard.converter.adapters.check import CheckRequest
@@ -21,7 +22,6 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     """Rung by rung until one is exported, accepted and equal."""
     limits = ladder.limits(version("onnxruntime"))
     rungs = ladder.rungs(record.opened.source.exporters, record.spec.opset, limits)
-    batched = {item.name for item in record.inputs if cases.has_batch(item)}
     faults = []
     for index, rung in enumerate(rungs):
         began, fraction = tools.clock.monotonic(), 0.1 + 0.6 * index / len(rungs)
@@ -30,10 +30,8 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
             exported = await tools.exporter.export(export_request(record, rung, f"rung-{index}"))
             written = tools.clock.monotonic()
             await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
-            folder = record.work(f"rung-{index}-check")
-            request = CheckRequest(exported.onnx, record.cases, batched, limits, folder)
-            checked = await check.run(request, tools.limits)
-            comparisons = await asyncio.to_thread(_compare, record, exported, checked.found)
+            checked = await check.run(check_request(record, exported.onnx, f"rung-{index}-check"), tools.limits)
+            comparisons = await asyncio.to_thread(held, record, exported, checked.found)
         except ExportFault as error:
             faults.append(str(error))
             record.step(rung.describe(), False, faults[-1], began)
@@ -56,7 +54,14 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     raise ConversionFault("export", f"the model cannot be exported: {told}")
 
 
-def _compare(record: Record, exported: Exported, found: Mapping[str, Mapping[str, Array]]) -> list[Comparison]:
+def check_request(record: Record, onnx: Path, folder: str) -> CheckRequest:
+    """All of the cases, under the limits of the runtime that will serve."""
+    batched = {item.name for item in record.inputs if cases.has_batch(item)}
+    return CheckRequest(onnx, record.cases, batched, ladder.limits(version("onnxruntime")), record.work(folder))
+
+
+def held(record: Record, exported: Exported, found: Mapping[str, Mapping[str, Array]]) -> list[Comparison]:
+    """Every output of every case against what the framework computes. Raises ExportFault where one is missing."""
     outputs = set(next(iter(found.values()), {}))
     missing = sorted(set(exported.output_names) - outputs)
     if missing:

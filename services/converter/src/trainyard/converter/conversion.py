@@ -1,4 +1,5 @@
-"""One conversion from request to proof: export, check, verify, other targets, repository, serving, report.
+"""One conversion from request to proof: export, check, verify, a smaller graph, other targets, a lower precision, repository,
+serving, report.
 
 The order is that of trust: nothing is written for Triton before the numbers agree, and nothing is called proven before a
 server has answered with them. Everything is made in a scratch folder and published by one rename, so a crash leaves either
@@ -16,11 +17,13 @@ from pathlib import Path
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
-from trainyard.converter import serving_proof, targets
+from trainyard.converter import lowering, serving_proof, targets
 from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.climbing import climb
 from trainyard.converter.core import triton
 from trainyard.converter.core.report import ConversionReport
+from trainyard.converter.measuring import measure
+from trainyard.converter.optimising import optimise
 from trainyard.converter.ports import ModelFault, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, prepare
 from trainyard.converter.record import Record, finish
@@ -32,6 +35,8 @@ class Proven:
     folder: Path
     """`model.onnx`, the report, and `triton/` where a repository was asked for."""
     config: triton.ModelConfig | None
+    serves: Path
+    """What a server is given."""
 
 
 async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Proven:
@@ -48,15 +53,19 @@ async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Pro
         fault.report = target
         raise fault from error
     await tell("report", "writing the report", 0.97)
-    return Proven(await asyncio.to_thread(finish, record, target, None), target, record.config)
+    return Proven(await asyncio.to_thread(finish, record, target, None), target, record.config, target / record.serves)
 
 
 async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     await tell("prepare", "looking at the model and its samples", 0.02)
     await prepare(record, tools)
-    exported = await climb(record, tools, tell)
+    lowering.demand(record)
+    as_it_was = await climb(record, tools, tell)
+    exported = await optimise(record, tools, as_it_was, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
     await targets.write(record, tools, exported, tell)
+    await lowering.lower(record, tools, exported, tell)
+    await measure(record, tools, as_it_was, tell)
     if "triton" in record.spec.to:
         await tell("triton", "writing the Triton repository", 0.75)
         config = await asyncio.to_thread(serving_proof.write_repository, record, exported)

@@ -102,7 +102,7 @@ async def _outcome(
 def _publish(tools: Tools, proven: Proven, request: ConversionRequested) -> None:
     """The model as a new version of the repository that `yard serve` and Triton read."""
     if proven.config is not None:
-        repository.write(tools.state / "models", proven.config, proven.folder / "model.onnx", request.conversion_id)
+        repository.write(tools.state / "models", proven.config, proven.serves, request.conversion_id)
 
 
 def _succeeded(request: ConversionRequested, tools: Tools, proven: Proven) -> ConversionSucceeded:

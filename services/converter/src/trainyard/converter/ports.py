@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from trainyard.common.contract.conversions import Format, Target
 from trainyard.common.errors import TrainyardError
 from trainyard.converter.core.cases import Array, Case
+from trainyard.converter.core.divergence import Difference
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.core.targets import Writer
@@ -115,6 +116,51 @@ class TargetWriter(Protocol):
     async def write(self, request: TargetRequest) -> Written:
         """From ONNX, in the writer's environment and a sandbox. Raises ExportFault where the target cannot have this model,
         ModelFault, or Retryable when the machine is at fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRequest:
+    worker: str
+    """Module of `trainyard.converter.workers`."""
+    onnx: Path
+    folder: Path
+    """Scratch; `model.onnx` appears in it."""
+    keep: tuple[str, ...] = ()
+    """Tensors whose nodes stay as they are."""
+    calibration: Mapping[str, Case] = field(default_factory=dict)
+    """Inputs that the ranges of tensors are taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    onnx: Path
+    framework: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    p50_ms: float
+    p99_ms: float
+    per_second: float
+    """Runs, not rows."""
+    memory: int
+    """Bytes that the process had more than before it loaded the model, at most."""
+
+
+class Rewriter(Protocol):
+    """Each of them raises ExportFault, ModelFault, or Retryable when the machine is at fault."""
+
+    async def rewrite(self, request: RewriteRequest) -> Rewritten:
+        """The same model by other means; whether its numbers are the same is for the caller to see."""
+        ...
+
+    async def differences(self, reference: Path, other: Path, inputs: Case, folder: Path) -> list[Difference]:
+        """Of every tensor that both graphs have, in the order of the first."""
+        ...
+
+    async def time(self, onnx: Path, inputs: Case, folder: Path) -> Timing:
+        """On this machine's processor."""
         ...
 
 

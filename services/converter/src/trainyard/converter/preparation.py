@@ -12,10 +12,11 @@ from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput, Problem, TrainyardError
 from trainyard.converter.adapters import opening, sandbox
 from trainyard.converter.adapters.files import read_arrays
+from trainyard.converter.adapters.worker_rewriter import WorkerRewriter
 from trainyard.converter.core import cases, formats, signatures
 from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.ladder import Rung
-from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, ServingCheck, TargetWriter
+from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, Rewriter, ServingCheck, TargetWriter
 from trainyard.converter.record import Opened, Record
 
 
@@ -36,6 +37,7 @@ class Tools:
     state: Path
     targets: TargetWriter
     claims: Claims = field(default_factory=Claims)
+    rewriter: Rewriter = field(default_factory=WorkerRewriter)
     limits: sandbox.Limits = field(default_factory=sandbox.Limits)
     """Of running what was exported."""
 

@@ -20,7 +20,15 @@ from trainyard.converter.core import cases, gate, ladder
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.gate import Comparison
-from trainyard.converter.core.report import ConversionReport, FileReport, ServedReport, StepReport, TargetReport
+from trainyard.converter.core.report import (
+    ConversionReport,
+    FileReport,
+    LoweredReport,
+    ServedReport,
+    StepReport,
+    TargetReport,
+    TimingReport,
+)
 from trainyard.converter.core.triton import ModelConfig
 from trainyard.converter.ports import Exported
 
@@ -58,6 +66,10 @@ class Record:
     signature: Signature | None = None
     comparisons: list[Comparison] = field(default_factory=list)
     targets: list[TargetReport] = field(default_factory=list)
+    lowered: LoweredReport | None = None
+    timings: list[TimingReport] = field(default_factory=list)
+    serves: Path = Path("model.onnx")
+    """What a server is given; relative to the scratch folder."""
     config: ModelConfig | None = None
     served: ServedReport | None = None
 
@@ -132,6 +144,8 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         comparisons=[asdict(item) for item in record.comparisons],
         notes=record.notes,
         targets=record.targets,
+        lowered=record.lowered,
+        timings=record.timings,
         served=record.served,
         files=[
             FileReport(path=str(file.relative_to(record.scratch)), bytes=file.stat().st_size, sha256=digest(file))

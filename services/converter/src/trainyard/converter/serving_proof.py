@@ -6,8 +6,9 @@ import numpy as np
 
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.converter.adapters import repository
-from trainyard.converter.core import batching, cases, gate, triton
+from trainyard.converter.core import batching, cases, gate, precision, triton
 from trainyard.converter.core.cases import Array
+from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ServedReport
 from trainyard.converter.ports import Exported
 from trainyard.converter.preparation import ConversionFault, Tools
@@ -28,7 +29,7 @@ def write_repository(record: Record, exported: Exported) -> triton.ModelConfig:
     if config.max_batch_size == 0:
         why = obstacle or "not every input and output has a free batch before its other dimensions"
         record.note(f"requests are served one by one: {why}")
-    repository.write(record.scratch / "triton", config, record.scratch / "model.onnx")
+    repository.write(record.scratch / "triton", config, record.scratch / record.serves)
     record.config = config
     return config
 
@@ -45,8 +46,7 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     except TrainyardError as error:
         raise ConversionFault("serving", str(error)) from error
     comparisons = [
-        gate.compare(case, name, reference, outputs[name], record.spec.tolerance)
-        for name, reference in exported.references[case].items()
+        _compare(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
     ]
     first = exported.output_names[0]
     record.served = ServedReport(
@@ -63,6 +63,12 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     if wrong:
         raise ConversionFault("serving", f"the server answers other numbers: {wrong[0].fault}")
     record.step("serve", True, f"{server} at {endpoint} answers the same numbers", began)
+
+
+def _compare(record: Record, case: str, name: str, reference: Array, found: Array) -> Comparison:
+    if record.spec.precision:
+        return precision.compare(record.spec.precision, case, name, reference, found)
+    return gate.compare(case, name, reference, found, record.spec.tolerance)
 
 
 def _label(record: Record) -> int | str | None:

@@ -12,9 +12,10 @@ from trainyard.client.cli import exits, output
 from trainyard.client.cli.context import AsJson, yard
 from trainyard.client.cli.watching import watch_conversion
 from trainyard.client.converting import EXAMPLE, conversion, tensor
-from trainyard.common.contract.conversions import ConvertSpec, Target
+from trainyard.common.contract.conversions import ConvertSpec, Precision, Target
 
 TARGETS = ", ".join(get_args(Target))
+PRECISIONS = ", ".join(get_args(Precision))
 DEFAULT = " and ".join(ConvertSpec.model_fields["to"].default)
 
 
@@ -39,6 +40,12 @@ def convert(
     ] = None,
     samples: Annotated[Path | None, typer.Option(help="An .npz of inputs by name, to prove the numbers on.")] = None,
     signature: Annotated[str | None, typer.Option(help="Of a SavedModel.")] = None,
+    optimise: Annotated[
+        bool, typer.Option("--optimise", help="Make the graph smaller where the numbers stay the same.")
+    ] = False,
+    precision: Annotated[
+        str | None, typer.Option(help=f"Of what is served: {PRECISIONS}. Default: as it was trained.")
+    ] = None,
     trust: Annotated[
         bool,
         typer.Option("--trust", help="The file may carry code (a pickle, a Lambda layer) that is run in a sandbox."),
@@ -57,6 +64,8 @@ def convert(
         "inputs": [tensor(text) for text in inputs] if inputs else None,
         "samples": str(samples.resolve()) if samples else None,
         "signature": signature,
+        "optimise": optimise or None,
+        "precision": precision,
         "trust": trust or None,
     }
     spec = conversion(file, said, artifacts)

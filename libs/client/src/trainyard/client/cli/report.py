@@ -82,13 +82,33 @@ def shown(document: dict[str, Any], path: Path) -> RenderableType:
             for source, comparisons in (
                 ("onnx", document["comparisons"]),
                 *((target["target"], target["comparisons"]) for target in document.get("targets", ())),
+                *((item["precision"], item["comparisons"]) for item in (document.get("lowered"),) if item),
             )
             for row in _numbers(source, comparisons)
         ),
     )
     notes = [Text(f"note: {note}") for note in document["notes"]]
     files = _table(("FILE", "BYTES"), ((file["path"], str(file["bytes"])) for file in document["files"]))
-    return Group(verdict, "", tried, "", numbers, *notes, "", files, Text(f"in {path.parent}"))
+    return Group(verdict, "", tried, "", numbers, *_times(document), *notes, "", files, Text(f"in {path.parent}"))
+
+
+def _times(document: dict[str, Any]) -> Iterable[RenderableType]:
+    """Of a model that was made smaller, before and after."""
+    if timings := document.get("timings"):
+        yield ""
+        yield _table(
+            ("MODEL", "BATCH", "MEDIAN", "99 %", "ROWS A SECOND"),
+            (
+                (
+                    item["model"],
+                    str(item["batch"]),
+                    f"{item['p50_ms']} ms",
+                    f"{item['p99_ms']} ms",
+                    f"{item['rows_per_second']:,.0f}",
+                )
+                for item in timings
+            ),
+        )
 
 
 def _numbers(source: str, comparisons: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:

@@ -12,6 +12,7 @@ Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
 Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tflite", "triton"]
+Precision = Literal["float16", "int8", "int8-dynamic"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
     "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "mxnet",
@@ -66,6 +67,11 @@ class ConvertSpec(Spec):
     """Absent: the newest that the serving runtime is known to take."""
     tolerance: Tolerance | None = None
     """Absent: by dtype, for a whole network."""
+    optimise: bool = False
+    """The graph is made smaller where the numbers stay the same."""
+    precision: Precision | None = None
+    """What is served computes in float16, or in int8: with ranges from the samples, or as each request comes
+    (`int8-dynamic`). What goes in and comes out stays as it is."""
     labels: tuple[Annotated[str, Field(max_length=200)], ...] = ()
     """Class names, by index."""
 

@@ -50,6 +50,35 @@ class TargetReport(ReportModel):
     comparisons: list[dict[str, Any]] = []
 
 
+class LoweredReport(ReportModel):
+    """The model that is served, in another precision than it was trained in."""
+
+    precision: str
+    framework: str
+    """What lowered it."""
+    kept: list[str] = []
+    """Tensors whose nodes stay as they were: the numbers would not have held."""
+    max_abs_error: float | None = None
+    bytes_before: int
+    bytes_after: int
+    accuracy_before: float | None = None
+    """Share of the labelled samples whose class is right; None without labels."""
+    accuracy_after: float | None = None
+    comparisons: list[dict[str, Any]] = []
+
+
+class TimingReport(ReportModel):
+    """On the converter's machine, by onnxruntime's CPU provider."""
+
+    model: str
+    batch: int
+    p50_ms: float
+    p99_ms: float
+    rows_per_second: float
+    memory: int
+    """Bytes that the process had more than before it loaded the model, at most."""
+
+
 class ConversionReport(ReportModel):
     version: Literal[1] = 1
     conversion_id: str
@@ -77,6 +106,9 @@ class ConversionReport(ReportModel):
     notes: list[str] = []
     targets: list[TargetReport] = []
     """What was written beside ONNX and Triton's repository, and computed."""
+    lowered: LoweredReport | None = None
+    timings: list[TimingReport] = []
+    """Before and after, where a smaller graph or a lower precision was asked for."""
     served: ServedReport | None = None
     files: list[FileReport] = []
     tools: dict[str, str] = {}

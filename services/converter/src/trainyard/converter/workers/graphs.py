@@ -106,6 +106,15 @@ def graphs(graph: Any) -> Iterator[Any]:
             yield from graphs(inner)
 
 
+def nodes_of(graph, tensors):
+    """Names of the nodes that give these tensors; who had no name of its own gets one. In place."""
+    seen = set()
+    for index, node in enumerate(graph.node):
+        node.name = unique(node.name or f"{node.op_type}_{index}", seen)
+        seen.add(node.name)
+    return [node.name for node in graph.node if set(node.output) & set(tensors)]
+
+
 def apply(graph, new):
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         value.name = new.get(value.name, value.name)

@@ -76,6 +76,8 @@ def limit(limits):
 
 
 def step(request):
+    if "task" in request:
+        return lambda request, folder: family(request).answer(request, load_cases(folder), folder)
     if "target" in request:
         return write
     return check if "onnx" in request else convert
