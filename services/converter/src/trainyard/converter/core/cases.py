@@ -7,12 +7,14 @@ with the same rows: whether a row's answer depends on its neighbours can be read
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from trainyard.common.contract.conversions import TensorSpec
+from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import InvalidInput
 
 Array = npt.NDArray[np.generic]
@@ -22,6 +24,8 @@ FREE, OTHER_FREE = 3, 5
 """What a free dimension other than the batch is generated with: usually, and in the edge cases."""
 FEWEST_SIZES = 3
 """Batch sizes that a free batch is proven at, at least: one size may be what the exporter has burnt in."""
+MOST = 2**30
+"""Bytes of all inputs of the largest batch: a model of a few bytes may ask for terabytes."""
 _LARGE = 1e3
 
 
@@ -50,6 +54,8 @@ def build(
     random = np.random.default_rng(seed)
     usable = _checked(inputs, samples) if samples else {}
     batches = sizes(inputs, batch_sizes)
+    for free in (FREE, OTHER_FREE):
+        _fit(inputs, max(batches), free)
     largest = {spec.name: _random(random, spec, max(batches), usable.get(spec.name)) for spec in inputs}
     cases: dict[str, Case] = {}
     for batch in batches:
@@ -74,6 +80,13 @@ def dtype_of(spec: TensorSpec) -> np.dtype[np.generic]:
 
 def shape_of(spec: TensorSpec, batch: int, free: int = FREE) -> tuple[int, ...]:
     return tuple(batch if dim == "batch" else free if dim == -1 else dim for dim in spec.shape)
+
+
+def _fit(inputs: Sequence[TensorSpec], batch: int, free: int) -> None:
+    needed = sum(math.prod(shape_of(spec, batch, free)) * dtype_of(spec).itemsize for spec in inputs)
+    if needed > MOST:
+        words = f"inputs of a batch of {batch} take {human_bytes(needed)}, the most is {human_bytes(MOST)}"
+        raise InvalidInput.one(words, "convert.inputs", "smaller convert.batch_sizes may do")
 
 
 def _checked(inputs: Sequence[TensorSpec], samples: Mapping[str, Array]) -> Case:
