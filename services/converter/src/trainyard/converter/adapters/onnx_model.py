@@ -6,6 +6,7 @@ this is done in the sandbox (`adapters.check`), and in the process of the server
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ _DTYPES = {
     TensorProto.BFLOAT16: "bfloat16", TensorProto.INT64: "int64", TensorProto.INT32: "int32", TensorProto.INT16: "int16",
     TensorProto.INT8: "int8", TensorProto.UINT8: "uint8", TensorProto.BOOL: "bool",
 }  # fmt: skip
+
+_NOISE = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed:|Exception during initialization: "
+    r"|/onnxruntime_src/\S+ .*?\([^()]*\) |This is an invalid model\. (?:Error: )?"
+)
 
 
 _OWN = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
@@ -53,7 +59,7 @@ def read(path: Path, limits: Limits) -> Signature:
     except (MemoryError, ExportFault):
         raise
     except Exception as error:  # those of protobuf, of the checker and of its inference have no common class but this
-        raise ExportFault(f"the exporter wrote an invalid model: {_first_line(error)}") from error
+        raise ExportFault(f"the exporter wrote an invalid model: {told(error)}") from error
     if any(item.data_location == TensorProto.EXTERNAL for item in tensors(model)):
         raise ExportFault("the exporter wrote weights beside the model, where nobody would take them along")
     opset = max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
@@ -107,9 +113,7 @@ class Runtime:
         try:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no common class but Exception
-            raise ExportFault(
-                f"onnxruntime {onnxruntime.__version__} refuses the model: {_first_line(error)}"
-            ) from error
+            raise ExportFault(f"onnxruntime {onnxruntime.__version__} refuses the model: {told(error)}") from error
         self.inputs = [item.name for item in self._session.get_inputs()]
         self.outputs = [item.name for item in self._session.get_outputs()]
 
@@ -118,7 +122,7 @@ class Runtime:
         try:
             found = self._session.run(None, {name: inputs[name] for name in self.inputs})
         except Exception as error:
-            raise ExportFault(f"onnxruntime fails at it: {_first_line(error)}") from error
+            raise ExportFault(f"onnxruntime fails at it: {told(error)}") from error
         return {name: np.asarray(value) for name, value in zip(self.outputs, found, strict=True)}
 
 
@@ -140,5 +144,6 @@ def _tensor(value: onnx.ValueInfoProto) -> Tensor:
     return Tensor(value.name, _DTYPES.get(kind.elem_type, TensorProto.DataType.Name(kind.elem_type).lower()), shape)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:400]
+def told(error: Exception) -> str:
+    """The runtime's reason, without its codes, its places in its own source, and the path that the user knows."""
+    return " ".join(_NOISE.sub("", str(error).strip()).split("\n")[0].split())[:400]

@@ -8,8 +8,8 @@ import onnx
 import onnxruntime
 from onnx.external_data_helper import load_external_data_for_model
 
-from trainyard.converter.adapters.onnx_model import tensors
-from trainyard.converter.workers.frame import Fault, first_line
+from trainyard.converter.adapters.onnx_model import tensors, told
+from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import graphs
 
 _KINDS = {
@@ -41,7 +41,7 @@ class Model:
         except Fault:
             raise
         except Exception as error:  # they have no common class but Exception
-            raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {first_line(error)}")
+            raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {told(error)}")
         self.framework = f"onnxruntime {onnxruntime.__version__}, without optimisation"
         self.parameters = sum(int(numpy.prod(tensor.dims)) for tensor in self.proto.graph.initializer)
         self.inputs, self.outputs = (
@@ -53,7 +53,7 @@ class Model:
         try:
             found = self.session.run(names, inputs)
         except Exception as error:
-            raise Fault("model", f"the model fails on its declared inputs ({case}): {first_line(error)}")
+            raise Fault("model", f"the model fails on its declared inputs ({case}): {told(error)}")
         for name, value in zip(names, found):
             if not isinstance(value, numpy.ndarray):
                 raise Fault("model", f"output {name!r} is a {type(value).__name__}, which is no tensor")
