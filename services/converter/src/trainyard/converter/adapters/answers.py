@@ -109,8 +109,9 @@ def _silent(outcome: Outcome, what: str) -> Exception:
     if outcome.code == -signal.SIGXCPU:
         return ModelFault(f"{what} was ended: it used more processor time than it may")
     if outcome.code is not None and outcome.code < 0:
-        # Most often a library that a broken file leads astray: there is nothing in its last words that explains it.
-        return ExportFault(f"the export ended with signal {-outcome.code}: {line(last[0][:300])}")
+        # There is nothing in its last words that explains it.
+        name = signal.strsignal(-outcome.code) or f"signal {-outcome.code}"
+        return ExportFault(f"{what} crashes what reads it ({name}), as broken files do: {line(last[0][:300])}")
     return ExportFault(f"the export ended with code {outcome.code}: {line(last[0][:300])}")
 
 

@@ -1,16 +1,20 @@
 """Code in a TorchScript archive, before it is loaded: whether it reaches files.
 
-Its language mostly computes, but two of its operators read and write any file, and loading runs `__setstate__`.
+Its language mostly computes, but two of its operators read and write any file, and loading runs `__setstate__`. The archive
+is read by the reader that loads it: another one may see other members where a zip has two directories, and this one finds
+them whatever the case of their names.
 """
 
 import os
 import re
-import zipfile
+
+import torch
 
 from trainyard.converter.workers.frame import Fault, first_line
 
 REACHING = re.compile(rb"\b(from_file|save|getattr)\b")
 """As words, not as calls: names may be taken apart from calls. What torch writes itself never holds `getattr`."""
+_NOISE = re.compile(r"\[enforce fail at \S+\] |err == 0\. |This is an internal miniz error.*")
 
 
 def harmless(request):
@@ -19,14 +23,25 @@ def harmless(request):
         return
     name = os.path.basename(request["weights"])
     try:
-        with zipfile.ZipFile(request["weights"]) as archive:
-            code = [member for member in archive.infolist() if "/code/" in member.filename]
-            found = [(member.filename, REACHING.search(archive.read(member))) for member in code]
-    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
-        raise Fault("model", f"{name} cannot be read as TorchScript: {first_line(error)}")
+        archive = torch._C.PyTorchFileReader(request["weights"])  # noqa: SLF001 - the one that torch.jit.load has
+        members = archive.get_all_records()
+        code = [member for member in members if member.lower().startswith("code/") or member.lower().endswith(".py")]
+        found = [(member, REACHING.search(archive.get_record(member))) for member in code]
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Fault("model", f"{name} cannot be read as TorchScript: {reason(error)}")
+    if "model.json" in map(str.lower, members):  # its code may lie under any name
+        raise Fault("model", f"{name} was written before PyTorch 1.4: save it anew, or convert.trust lets it")
     if not code:
         raise Fault("model", f"{name} cannot be read as TorchScript: there is no code in it")
     for member, match in found:
         if match:
-            word, file = match.group().decode(), member.partition("/")[2]
-            raise Fault("model", f"{name} may reach files ({word!r} in {file}); convert.trust lets it")
+            word = match.group().decode()
+            raise Fault("model", f"{name} may reach files ({word!r} in {member}); convert.trust lets it")
+
+
+def reason(error):
+    """Without the places in torch's own source, its advice, and the frames of TorchScript, whose cause comes last."""
+    lines = str(error).strip().splitlines() or [""]
+    if "in the TorchScript interpreter" in lines[0]:
+        return _NOISE.sub("", lines[-1]).strip()[:300]
+    return _NOISE.sub("", first_line(error)).strip()

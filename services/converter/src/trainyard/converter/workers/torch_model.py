@@ -6,8 +6,8 @@ import warnings
 
 import torch
 
-from trainyard.converter.workers.frame import Fault, example_of, first_line, flat, made, named, sentence, where
-from trainyard.converter.workers.torch_archive import harmless
+from trainyard.converter.workers.frame import Fault, example_of, flat, made, named, sentence, where
+from trainyard.converter.workers.torch_archive import harmless, reason
 
 
 def load(request):
@@ -39,9 +39,14 @@ class Model:
             with torch.inference_mode():
                 outputs = flat(self.module(*tensors))
         except Exception as error:
-            words = f"the model fails on its declared inputs ({case}): {sentence(error)}{where(error, self.request)}"
+            words = (
+                f"the model fails on its declared inputs ({case}): {self.failure(error)}{where(error, self.request)}"
+            )
             raise Fault("model", words)
         return {name: array(name, output) for name, output in named(outputs, self.request["output_names"]).items()}
+
+    def failure(self, error):
+        return sentence(error)
 
     def export(self, rung, references, path):
         specs, names = self.request["inputs"], list(next(iter(references.values())))
@@ -104,8 +109,11 @@ class Script(Model):
         try:
             module = torch.jit.load(request["weights"], map_location="cpu")
         except (RuntimeError, ValueError, OSError) as error:
-            raise Fault("model", f"{request['weights']} cannot be read as TorchScript: {first_line(error)}")
+            raise Fault("model", f"{request['weights']} cannot be read as TorchScript: {reason(error)}")
         super().__init__(request, module.eval())
+
+    def failure(self, error):
+        return reason(error)
 
 
 class Program(Model):
@@ -115,7 +123,7 @@ class Program(Model):
         try:
             self.program = torch.export.load(request["weights"])
         except (RuntimeError, ValueError, KeyError, OSError, pickle.UnpicklingError) as error:
-            raise Fault("model", f"{request['weights']} cannot be read as a torch.export program: {first_line(error)}")
+            raise Fault("model", f"{request['weights']} cannot be read as a torch.export program: {reason(error)}")
         super().__init__(request, self.program.module())
 
     def exportable(self):
@@ -149,7 +157,7 @@ def unpickled(path):
     except pickle.UnpicklingError:
         raise Fault("model", f"{path} holds Python objects, not only tensors: save model.state_dict()")
     except (RuntimeError, EOFError, OSError, KeyError, ValueError) as error:
-        raise Fault("model", f"{path} cannot be read as PyTorch weights: {first_line(error)}")
+        raise Fault("model", f"{path} cannot be read as PyTorch weights: {reason(error)}")
 
 
 def tensors(path):
@@ -159,7 +167,7 @@ def tensors(path):
     try:
         return load_file(path)
     except (SafetensorError, OSError, ValueError) as error:
-        raise Fault("model", f"{path} cannot be read as safetensors: {first_line(error)}")
+        raise Fault("model", f"{path} cannot be read as safetensors: {reason(error)}")
 
 
 def array(name, output):

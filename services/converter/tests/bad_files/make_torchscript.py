@@ -1,0 +1,54 @@
+"""In the image of torch: TorchScript that means harm, and such that does not. `make_torchscript.py FOLDER`"""
+
+import sys
+from pathlib import Path
+
+import torch
+
+folder = Path(sys.argv[1])
+
+
+class Reads(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.from_file("/etc/hostname", False, 1, dtype=torch.uint8).sum()
+
+
+class Writes(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        torch.save(x, "HARM")
+        return x
+
+
+class WritesWhenLoaded(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    @torch.jit.export
+    def __getstate__(self) -> int:
+        return 1
+
+    @torch.jit.export
+    def __setstate__(self, state: int) -> None:
+        torch.save(state, "HARM")
+        self.training = False
+
+
+class Endless(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while x.numel() >= 0:
+            x = -x
+        return x
+
+
+class Huge(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.zeros(1 << 42).sum()
+
+
+class Computes(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+for module in (Reads(), Writes(), WritesWhenLoaded(), Endless(), Huge(), Computes()):
+    torch.jit.script(module).save(str(folder / f"{type(module).__name__}.pt"))
