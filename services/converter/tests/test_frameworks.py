@@ -39,8 +39,8 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
 }
 REFUSED = [
     ("classical", "logistic.joblib", {}, r"convert\.trust: reading sklearn can run code that lies in it"),
-    ("tensorflow", "coded.keras", {}, r"coded\.keras holds code \(a Lambda layer\); convert\.trust lets it run"),
-    ("tensorflow", "coded.h5", {}, r"coded\.h5 holds code \(a Lambda layer\); convert\.trust lets it run"),
+    ("tensorflow", "coded.keras", {}, r"coded\.keras holds code \(a Lambda layer\); convert\.trust lets it"),
+    ("tensorflow", "coded.h5", {}, r"coded\.h5 holds code \(a Lambda layer\); convert\.trust lets it"),
     ("tensorflow", "lookup", {}, r"convert\.inputs: input 'words' \(string, \[-1\]\) cannot be converted"),
     ("tensorflow", "reader", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
     ("tensorflow", "reader.pb", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),

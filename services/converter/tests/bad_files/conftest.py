@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from trainyard.common.images import cache, catalogue
 from trainyard.converter.adapters.images import Interpreters
 from trainyard.converter.adapters.sandbox import Limits
 from trainyard.converter.adapters.worker_exporter import Interpreter, WorkerExporter
@@ -19,6 +21,29 @@ DEPLOY = Path(__file__).parents[4] / "deploy"
 LIMITS = Limits(seconds=8, memory=2 * 2**30, file_bytes=2**28)
 Refusal = Callable[..., Awaitable[str]]
 Convert = Callable[..., Awaitable[Proven]]
+
+
+@pytest.fixture(scope="session")
+def make_files(
+    images: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Callable[..., Path]:
+    """The folder that `make_NAME.py` fills, run once by an environment of `deploy/converters`, or by the image of torch.
+    Code in its files that runs leaves HARM in the folder."""
+    folders: dict[str, Path] = {}
+
+    def make(name: str, environment: str | None = None) -> Path:
+        if name not in folders:
+            folders[name] = tmp_path_factory.mktemp(name)
+            if environment is None:
+                python = request.getfixturevalue("torch_python")
+            else:
+                recipe = catalogue.read(DEPLOY / "converters", environment)
+                python = cache.ensure(recipe, images, lambda words: None).python
+            maker = Path(__file__).parent / f"make_{name}.py"
+            subprocess.run([python, "-W", "ignore", maker, folders[name]], check=True, timeout=200)
+        return folders[name]
+
+    return make
 
 
 @pytest.fixture
@@ -68,7 +93,7 @@ def refusal(convert_file: Convert, tmp_path: Path) -> Refusal:
 
 @pytest.fixture
 def given(tmp_path: Path) -> Path:
-    """Where the files lie that are converted. What runs code writes `tmp_path / "HARM"`."""
+    """Where the files lie that are converted."""
     folder = tmp_path / "given"
     folder.mkdir()
     return folder

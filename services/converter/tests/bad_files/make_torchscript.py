@@ -1,4 +1,5 @@
-"""In the image of torch: TorchScript that means harm, and such that does not. `make_torchscript.py FOLDER`"""
+"""In the image of torch: TorchScript that means harm, and such that does not. `make_torchscript.py FOLDER`; what writes,
+leaves FOLDER/HARM behind."""
 
 import sys
 from pathlib import Path
@@ -14,22 +15,31 @@ class Reads(torch.nn.Module):
 
 
 class Writes(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = str(folder / "HARM")
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        torch.save(x, "HARM")
+        torch.save(x, self.path)
         return x
 
 
 class WritesWhenLoaded(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = str(folder / "HARM")
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x
 
     @torch.jit.export
-    def __getstate__(self) -> int:
-        return 1
+    def __getstate__(self) -> str:
+        return self.path
 
     @torch.jit.export
-    def __setstate__(self, state: int) -> None:
-        torch.save(state, "HARM")
+    def __setstate__(self, state: str) -> None:
+        self.path = state
+        torch.save(state, state)
         self.training = False
 
 

@@ -10,6 +10,7 @@ import warnings
 import numpy
 import tensorflow as tf
 
+from trainyard.converter.workers import keras_archive
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
 from trainyard.converter.workers.tensorflow_graphs import graphs_of, harmless
@@ -74,13 +75,14 @@ class Keras(Function):
     def __init__(self, request):
         import keras
 
+        keras_archive.harmless(request)
         path = request["weights"]
         try:
             model = keras.saving.load_model(path, compile=False, safe_mode=not request["trust"])
             framework = f"keras {keras.__version__}, tensorflow {tf.__version__}"
         except Exception as error:
-            if "safe" in str(error) and not request["trust"]:
-                raise Fault("model", f"{os.path.basename(path)} holds code (a Lambda layer); convert.trust lets it run")
+            if "safe_mode" in str(error) and not request["trust"]:
+                raise Fault("model", f"{os.path.basename(path)} may hold code; convert.trust lets it run")
             model, framework = legacy(request, error)
         if not model.inputs:
             raise Fault(
@@ -181,7 +183,7 @@ def legacy(request, error):
             model = tf_keras.models.load_model(request["weights"], compile=False, safe_mode=not request["trust"])
             return model, f"tf-keras {tf_keras.__version__}, tensorflow {tf.__version__}"
         except Exception as second:
-            error = second
+            error = second if keras_archive.is_keras_2(request["weights"]) else error
     raise Fault(
         "model", f"{os.path.basename(request['weights'])} cannot be read as {request['format']}: {first_line(error)}"
     )
