@@ -13,7 +13,7 @@ import tensorflow as tf
 from trainyard.converter.workers import keras_archive
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
-from trainyard.converter.workers.tensorflow_graphs import graphs_of, harmless
+from trainyard.converter.workers.tensorflow_graphs import harmless, metas_of
 
 
 def load(request):
@@ -103,7 +103,7 @@ class Keras(Function):
 
 class SavedModel(Function):
     def __init__(self, request):
-        harmless(request, graphs_of(request["weights"]))
+        harmless(request, (), metas_of(request["weights"]))
         try:
             loaded = tf.saved_model.load(request["weights"])
         except Exception as error:
