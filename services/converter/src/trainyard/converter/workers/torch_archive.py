@@ -10,11 +10,14 @@ import re
 
 import torch
 
-from trainyard.converter.workers.frame import Fault, first_line
+from trainyard.converter.workers.frame import Fault
 
 REACHING = re.compile(rb"\b(from_file|save|getattr)\b")
 """As words, not as calls: names may be taken apart from calls. What torch writes itself never holds `getattr`."""
-_NOISE = re.compile(r"\[enforce fail at \S+\] |err == 0\. |This is an internal miniz error.*")
+_NOISE = re.compile(
+    r"\[enforce fail at \S+\] |err == 0\. |This is an internal miniz error.*|In PyTorch 2\.6.*"
+    r"|Check the documentation.*"
+)
 
 
 def harmless(request):
@@ -41,7 +44,8 @@ def harmless(request):
 
 def reason(error):
     """Without the places in torch's own source, its advice, and the frames of TorchScript, whose cause comes last."""
-    lines = str(error).strip().splitlines() or [""]
-    if "in the TorchScript interpreter" in lines[0]:
-        return _NOISE.sub("", lines[-1]).strip()[:300]
-    return _NOISE.sub("", first_line(error)).strip()
+    text = str(error).strip() or type(error).__name__
+    if "WeightsUnpickler error:" in text:
+        text = " ".join(text.partition("WeightsUnpickler error:")[2].split())
+    lines = text.splitlines()
+    return _NOISE.sub("", lines[-1] if "in the TorchScript interpreter" in lines[0] else lines[0]).strip()[:300]

@@ -1,6 +1,5 @@
 """PyTorch: code and a state dict, TorchScript, `torch.export` programs, safetensors."""
 
-import pickle
 import re
 import warnings
 
@@ -122,7 +121,9 @@ class Program(Model):
     def __init__(self, request):
         try:
             self.program = torch.export.load(request["weights"])
-        except (RuntimeError, ValueError, KeyError, OSError, pickle.UnpicklingError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # of pickle, zip, JSON and torch
             raise Fault("model", f"{request['weights']} cannot be read as a torch.export program: {reason(error)}")
         super().__init__(request, self.program.module())
 
@@ -154,19 +155,26 @@ def unpickled(path):
         return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise Fault("model", f"there are no weights at {path} (convert.weights)")
-    except pickle.UnpicklingError:
-        raise Fault("model", f"{path} holds Python objects, not only tensors: save model.state_dict()")
-    except (RuntimeError, EOFError, OSError, KeyError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # of pickle, struct, zip and torch
+        kind = re.search(r"GLOBAL (\S+)|unrecognized function (\S+)", str(error))
+        if kind:
+            words = f"{path} holds Python objects ({kind[1] or kind[2]}), not only tensors"
+            raise Fault("model", f"{words}: save model.state_dict()")
         raise Fault("model", f"{path} cannot be read as PyTorch weights: {reason(error)}")
 
 
 def tensors(path):
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
+    try:
+        from safetensors.torch import load_file
+    except ModuleNotFoundError:
+        raise Fault("model", f"{path} needs the package safetensors, which the image lacks: another image may have it")
     try:
         return load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         raise Fault("model", f"{path} cannot be read as safetensors: {reason(error)}")
 
 
