@@ -113,10 +113,6 @@ PICKLES: dict[str, tuple[Make, str]] = {
     ),
     "noise": (lambda harm: bytes(range(256)) * 40, "net.pt cannot be read as PyTorch weights: Unsupported operand"),
     "nothing": (lambda harm: b"", "net.pt cannot be read as PyTorch weights: EOFError"),
-    "a page of the web": (
-        lambda harm: b"<!DOCTYPE html><html>404</html>",
-        "net.pt cannot be read as PyTorch weights: Unsupported operand 60",
-    ),
     "a list": (lambda harm: archive(b"\x80\x02]."), "net.pt holds a list, a state dict is needed"),
 }
 

@@ -92,4 +92,8 @@ def load_arrays(file: Path, most: int = MOST_UNPACKED) -> dict[str, Array]:
         unpacked = sum(member.file_size for member in (stored.zip.infolist() if stored.zip else []))
         if unpacked > most:
             raise TooMuch(f"{file} unpacks to {human_bytes(unpacked)}, the most is {human_bytes(most)}")
-        return {name: stored[name] for name in stored.files}
+        found = {name: stored[name] for name in stored.files}
+    strange = [name for name, array in found.items() if not isinstance(array, np.ndarray)]
+    if strange:  # numpy gives the bytes of what does not begin like an array
+        raise ValueError(f"{strange[0][:100]!r} in it is no array")
+    return found

@@ -15,16 +15,15 @@ def format_of(path: Path, framework: str | None = None, named: Format | None = N
     """`framework`: what it was trained with, where somebody knows; `named`: the format, where somebody says it.
     Raises InvalidInput where there is nothing, or nothing that is known."""
     there(path, "convert.weights", "there is no model")
-    if named is not None:
-        return named
     try:
         if path.is_dir():
-            return formats.told_folder(path.name, {child.name for child in path.iterdir()})
+            return formats.told_folder(path.name, {child.name for child in path.iterdir()}, named)
         with path.open("rb") as stream:
             head = stream.read(formats.HEAD)
     except OSError as error:
         raise InvalidInput.one(f"{path} cannot be read: {error.strerror}", "convert.weights") from error
-    return formats.told(path.name, head, _members(path) if head.startswith(b"PK") else (), framework)
+    members = _members(path) if head.startswith(b"PK") and named is None else ()
+    return formats.told(path.name, head, members, framework, named)
 
 
 def _members(path: Path) -> list[str]:

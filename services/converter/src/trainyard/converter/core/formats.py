@@ -84,8 +84,10 @@ SOURCES: dict[Format, Source] = {
 }
 
 
-def told_folder(name: str, members: Collection[str]) -> Format:
+def told_folder(name: str, members: Collection[str], named: Format | None = None) -> Format:
     """The format of a folder, by the names in it. Raises InvalidInput."""
+    if named not in {None, *FOLDERS}:
+        raise InvalidInput.one(f"{name} is a folder, {named} is a file", "convert.weights", "name the file in it")
     if "saved_model.pb" in members:
         return "saved-model"
     raise InvalidInput.one(
@@ -93,9 +95,23 @@ def told_folder(name: str, members: Collection[str]) -> Format:
     )
 
 
-def told(name: str, head: bytes, members: Collection[str] = (), framework: str | None = None) -> Format:
+def told(
+    name: str,
+    head: bytes,
+    members: Collection[str] = (),
+    framework: str | None = None,
+    named: Format | None = None,
+) -> Format:
     """The format of a file, by its content first. `members`: names in it, where it is a zip archive; `framework`: what it was
-    trained with, where somebody knows: arrays alone do not tell. Raises InvalidInput."""
+    trained with, where somebody knows: arrays alone do not tell; `named`: what somebody says that it is. Raises
+    InvalidInput."""
+    for sign, what, help_ in _NO_MODEL:
+        if head.lower().startswith(sign):
+            raise InvalidInput.one(f"{name} is {what}, not a model", "convert.weights", help_)
+    if named in FOLDERS:
+        raise InvalidInput.one(f"{name} is a file, {named} is a folder", "convert.weights", "name the folder")
+    if named is not None:
+        return named
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     found = _by_content(head, members, ending) or _BY_NAME.get(ending)
     if found == "safetensors" and framework == "jax":
@@ -109,6 +125,14 @@ def told(name: str, head: bytes, members: Collection[str] = (), framework: str |
         )
     return found
 
+
+FOLDERS: frozenset[Format] = frozenset({"saved-model"})
+_NO_MODEL = (
+    (b"version https://git-lfs", "a pointer of Git LFS", "git lfs pull fetches the file"),
+    (b"<!doctype html", "a page of the web", "what fetched it was sent something else"),
+    (b"<html", "a page of the web", "what fetched it was sent something else"),
+)
+"""What often lies where a model should: how it begins, what it is, what helps."""
 
 _BY_NAME: dict[str, Format] = {
     "pt": "torch-state-dict",
