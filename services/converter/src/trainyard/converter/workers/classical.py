@@ -5,6 +5,7 @@ A classifier gives `label` and `probabilities`, tensors both (no list of maps, w
 """
 
 import os
+import re
 import tempfile
 
 import numpy
@@ -168,7 +169,8 @@ def read(request, reader):
     except FileNotFoundError:
         raise Fault("model", f"there is no model at {path} (convert.weights)")
     except Exception as error:
-        raise Fault("model", f"{os.path.basename(path)} cannot be read as {request['format']}: {first_line(error)}")
+        words = re.sub(r"^(\[[\d:]+\] )?\S+\.(cc|cpp):\d+: ", "", first_line(error))  # places in their own source
+        raise Fault("model", f"{os.path.basename(path)} cannot be read as {request['format']}: {words}")
 
 
 def classes(found, objective):

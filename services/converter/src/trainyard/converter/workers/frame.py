@@ -92,4 +92,4 @@ def gist(error):
 
 
 def first_line(error):
-    return str(error).strip().split("\n")[0][:300]
+    return str(error).strip().split("\n")[0][:300] or type(error).__name__
