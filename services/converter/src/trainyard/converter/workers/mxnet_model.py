@@ -3,13 +3,18 @@
 import glob
 import json
 import os
+import re
 
 import mxnet as mx
 import mxnet.onnx
 import numpy
 
-from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
+from trainyard.converter.workers.frame import Fault, flat, named
 from trainyard.converter.workers.graphs import rename
+from trainyard.converter.workers.json_programs import harmless
+
+REACHING = {"Custom", "_CustomFunction", "_NDArray", "_Native", "_cvimread", "_npi_Custom", "_npi_cvimread"}
+"""Operators that call Python or an address, or read a file. Source: MXListAllOpNames."""
 
 
 def load(request):
@@ -25,11 +30,9 @@ class Model:
         found = sorted(glob.glob(glob.escape(self.symbol_file.replace("-symbol.json", "")) + "-[0-9]*.params"))
         if not found:
             raise Fault("model", f"there is no .params file beside {os.path.basename(self.symbol_file)}")
-        try:
-            self.symbol = mx.sym.load(self.symbol_file)
-            stored = mx.nd.load(found[-1])
-        except Exception as error:
-            raise Fault("model", f"{os.path.basename(self.symbol_file)} cannot be read as MXNet: {first_line(error)}")
+        harmless(request, self.symbol_file, "op", REACHING)
+        self.symbol = read(mx.sym.load, self.symbol_file)
+        stored = read(mx.nd.load, found[-1])
         self.stored = {key.split(":", 1)[-1]: value for key, value in stored.items()}
         for name in fixed_scales(self.symbol) & set(self.stored):  # the exporter would take what is stored
             self.stored[name] = mx.nd.ones(self.stored[name].shape, dtype=self.stored[name].dtype)
@@ -51,7 +54,7 @@ class Model:
             executor = self.symbol.bind(mx.cpu(), wanted, aux_states=auxiliary, grad_req="null")
             found = [output.asnumpy() for output in flat(executor.forward(is_train=False))]
         except Exception as error:
-            raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
+            raise Fault("model", f"the model fails on its declared inputs ({case}): {last_line(error)}")
         return named(found, self.request["output_names"])
 
     def export(self, rung, references, path):
@@ -74,6 +77,19 @@ class Model:
         model = onnx.load(path)
         rename(model, self.given, list(next(iter(references.values()))))
         onnx.save(model, path)
+
+
+def read(reader, file):
+    try:
+        return reader(file)
+    except Exception as error:
+        raise Fault("model", f"{os.path.basename(file)} cannot be read as MXNet: {last_line(error)}")
+
+
+def last_line(error):
+    """Its reason, which comes after the frames of MXNet's own code, without where in that it was."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return re.sub(r"\[[\d:]+\] \S+:\d+: ", "", lines[-1]).removeprefix("MXNetError: ")[:300]
 
 
 def fixed_scales(symbol):

@@ -8,6 +8,10 @@ import paddle
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
+from trainyard.converter.workers.json_programs import harmless
+
+REACHING = {"load_combine", "py_func", "read_file", "run_program", "save_combine", "tensorrt_engine"}
+"""Operators that reach files or code. Source: the names of operators in paddle.base.libpaddle."""
 
 
 def load(request):
@@ -23,6 +27,7 @@ class Model:
         prefix = os.path.splitext(self.path)[0]
         if not os.path.exists(prefix + ".pdiparams"):
             raise Fault("model", f"there are no parameters at {prefix}.pdiparams, beside the program")
+        harmless(request, prefix + ".json", "#", REACHING)
         paddle.set_device("cpu")
         try:
             self.layer = paddle.jit.load(prefix)
