@@ -203,7 +203,17 @@ ROWS: dict[int, Row] = {
     48: Row("onnx2tf#441", "a free batch becomes 1", ("test_the_batch_stays_free", TARGET)),
     49: Row("MMdnn#595", "flatten after an NHWC convolution", (f"{OPERATOR}[a Reshape that flattens NHWC]", LAYOUT)),
     50: Row("MMdnn#379, MMdnn#628", "padding to the same size", (f"{OPERATOR}[padding to the same size]", LAYOUT)),
-    51: Row("keras#10279", "preprocessing is lost", open="preprocessing does not travel with the model yet"),
+    51: Row(
+        "keras#10279",
+        "preprocessing is lost",
+        (
+            "test_51_the_mean_is_that_of_the_models_channels_after_the_swap",
+            "test_51_pictures_of_any_size_are_served_as_pillow_prepares_them",
+            "test_51_a_mean_that_is_subtracted_in_the_wrong_order_is_refused",
+            "test_51_what_is_served_takes_bytes_and_the_model_stays_as_it_was",
+        ),
+        "of pictures; what is done to words or sound before does not travel yet, nor what is done to outputs",
+    ),
     52: Row(
         "onnxsim#265, onnxsim#227", "an optimiser changes results", ("test_52_what_an_optimiser_breaks_is_taken_back",)
     ),

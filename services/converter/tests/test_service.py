@@ -102,7 +102,10 @@ async def test_a_trained_model_is_proven_and_served(convert: Callable[..., Any],
     [
         ({"weights": "samples.npz"}, "samples.npz"),
         ({"weights": "none.pt"}, "there is no model at"),
-        ({"weights": "pickled.pt"}, "holds Python objects (models.Residual), not only tensors: save model.state_dict()"),
+        (
+            {"weights": "pickled.pt"},
+            "holds Python objects (models.Residual), not only tensors: save model.state_dict()",
+        ),
         ({"model": "models:Pooled"}, "the weights do not fit the model"),
         ({"model": "models:dies"}, "the model cannot be exported: the export ended with code 7"),
         ({"outputs": [{"name": "a"}, {"name": "b"}]}, "convert.outputs names 2 outputs, the model gives 1"),

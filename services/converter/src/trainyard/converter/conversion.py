@@ -24,6 +24,7 @@ from trainyard.converter.core import triton
 from trainyard.converter.core.report import ConversionReport
 from trainyard.converter.measuring import measure
 from trainyard.converter.optimising import optimise
+from trainyard.converter.picturing import prepend
 from trainyard.converter.ports import ModelFault, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, prepare
 from trainyard.converter.record import Record, finish
@@ -65,6 +66,7 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
     await targets.write(record, tools, exported, tell)
     await lowering.lower(record, tools, exported, tell)
+    await prepend(record, tools, exported, tell)
     await measure(record, tools, as_it_was, tell)
     if "triton" in record.spec.to:
         await tell("triton", "writing the Triton repository", 0.75)

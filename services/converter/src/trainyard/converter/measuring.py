@@ -18,7 +18,7 @@ async def measure(record: Record, tools: Tools, before: Exported, tell: Tell) ->
     await tell("measure", "timing the model before and after", 0.74)
     models = {"as exported": before.onnx, "model.onnx": record.scratch / "model.onnx"}
     if record.spec.precision:
-        models[str(record.serves)] = record.scratch / record.serves
+        models[f"model.{record.spec.precision}.onnx"] = record.scratch / f"model.{record.spec.precision}.onnx"
     batches = (min(record.batch_sizes), max(record.batch_sizes))
     for batch in dict.fromkeys(batches):
         for name, path in models.items():

@@ -128,6 +128,8 @@ class RewriteRequest:
     """Scratch; `model.onnx` appears in it."""
     keep: tuple[str, ...] = ()
     """Tensors whose nodes stay as they are."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the worker."""
     calibration: Mapping[str, Case] = field(default_factory=dict)
     """Inputs that the ranges of tensors are taken from."""
 

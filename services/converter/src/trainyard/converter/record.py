@@ -61,9 +61,13 @@ class Record:
     notes: list[str] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
     samples: dict[str, Array] = field(default_factory=dict)
+    pictures: dict[str, Case] = field(default_factory=dict)
+    """What a client sends, by case; the model's own cases of the same names are what it takes."""
     exported: Exported | None = None
     rung: ladder.Rung | None = None
     signature: Signature | None = None
+    served_signature: Signature | None = None
+    """Of what is served, where it is another than the model's."""
     comparisons: list[Comparison] = field(default_factory=list)
     targets: list[TargetReport] = field(default_factory=list)
     lowered: LoweredReport | None = None

@@ -6,23 +6,24 @@ import numpy as np
 
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.converter.adapters import repository
-from trainyard.converter.core import batching, cases, gate, precision, triton
+from trainyard.converter.core import batching, cases, triton
 from trainyard.converter.core.cases import Array
-from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ServedReport
+from trainyard.converter.picturing import compare
 from trainyard.converter.ports import Exported
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
 
 
 def write_repository(record: Record, exported: Exported) -> triton.ModelConfig:
-    assert record.signature is not None  # noqa: S101 - set by climb
+    signature = record.served_signature or record.signature
+    assert signature is not None  # noqa: S101 - set by climb
     spec, batches = record.spec, record.batch_sizes
     obstacle = batching.obstacle(record.inputs, exported.references, batches, spec.tolerance)
     config = triton.configure(
         record.name,
-        record.signature.inputs,
-        record.signature.outputs,
+        signature.inputs,
+        signature.outputs,
         max_batch=0 if obstacle else max(batches),
         labels=spec.labels,
     )
@@ -37,8 +38,9 @@ def write_repository(record: Record, exported: Exported) -> triton.ModelConfig:
 async def serve(record: Record, tools: Tools, exported: Exported, config: triton.ModelConfig) -> None:
     """One held-out sample (or the first generated input) through a server, against the framework's own output."""
     began = tools.clock.monotonic()
-    case = cases.name("samples" if record.samples else "random", min(record.batch_sizes))
-    inputs = {item.name: record.cases[case][item.name] for item in config.inputs}
+    kind = "pictures" if record.pictures else "samples" if record.samples else "random"
+    case = cases.name(kind, min(record.batch_sizes))
+    inputs = {item.name: (record.pictures or record.cases)[case][item.name] for item in config.inputs}
     try:
         endpoint, server, outputs = await tools.serving.ask(record.scratch / "triton", record.name, inputs)
     except Retryable:
@@ -46,14 +48,14 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     except TrainyardError as error:
         raise ConversionFault("serving", str(error)) from error
     comparisons = [
-        _compare(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
+        compare(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
     ]
     first = exported.output_names[0]
     record.served = ServedReport(
         endpoint=endpoint,
         server=server,
         sample=0,
-        label=_label(record),
+        label=None if record.pictures else _label(record),
         predicted=_predicted(record, outputs[first]),
         reference=_predicted(record, exported.references[case][first]),
         max_abs_error=max(item.max_abs for item in comparisons),
@@ -63,12 +65,6 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     if wrong:
         raise ConversionFault("serving", f"the server answers other numbers: {wrong[0].fault}")
     record.step("serve", True, f"{server} at {endpoint} answers the same numbers", began)
-
-
-def _compare(record: Record, case: str, name: str, reference: Array, found: Array) -> Comparison:
-    if record.spec.precision:
-        return precision.compare(record.spec.precision, case, name, reference, found)
-    return gate.compare(case, name, reference, found, record.spec.tolerance)
 
 
 def _label(record: Record) -> int | str | None:

@@ -40,6 +40,38 @@ class Tolerance(Spec):
     atol: Annotated[float, Field(ge=0)]
 
 
+Side = Annotated[int, Field(ge=1, le=16384)]
+Level = Annotated[float, Field(ge=-1e6, le=1e6)]
+
+
+class Preprocessing(Spec):
+    """What is done to a picture before the model sees it, in the order of these fields; what is served does it itself and
+    takes uint8 [batch, height, width, 3], red first."""
+
+    input: Annotated[str, Field(pattern=TENSOR_NAME)]
+    resize: tuple[Side, Side] | None = None
+    """Height and width; bilinear, as Pillow does it. Absent: pictures come as large as they are wanted."""
+    crop: tuple[Side, Side] | None = None
+    """Height and width of the middle."""
+    channels: Literal["RGB", "BGR"] = "RGB"
+    """As the model takes them."""
+    scale: Level = 1.0
+    """What levels of 0 to 255 are multiplied by, such as 1/255."""
+    mean: tuple[Level, Level, Level] = (0.0, 0.0, 0.0)
+    """Subtracted after scaling; in the order of `channels`."""
+    std: tuple[Level, Level, Level] = (1.0, 1.0, 1.0)
+    """Divided by; in the order of `channels`."""
+    layout: Literal["NCHW", "NHWC"] = "NCHW"
+    """Of the model's input."""
+
+    @field_validator("std")
+    @classmethod
+    def _divides(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        if not all(value):
+            raise ValueError("a division by zero")
+        return value
+
+
 class ConvertSpec(Spec):
     """A trained model on its way to ONNX and Triton. Paths are relative to the job's output folder."""
 
@@ -72,6 +104,8 @@ class ConvertSpec(Spec):
     precision: Precision | None = None
     """What is served computes in float16, or in int8: with ranges from the samples, or as each request comes
     (`int8-dynamic`). What goes in and comes out stays as it is."""
+    preprocessing: Annotated[tuple[Preprocessing, ...], Field(max_length=8)] = ()
+    """Pictures among the inputs, one block for each."""
     labels: tuple[Annotated[str, Field(max_length=200)], ...] = ()
     """Class names, by index."""
 

@@ -54,7 +54,12 @@ class WorkerRewriter:
         self._limits = limits or sandbox.Limits()
 
     async def rewrite(self, request: RewriteRequest) -> Rewritten:
-        document = {"onnx": str(request.onnx), "keep": list(request.keep), "calibrated": bool(request.calibration)}
+        document = {
+            "onnx": str(request.onnx),
+            "keep": list(request.keep),
+            "calibrated": bool(request.calibration),
+            **request.options,
+        }
         told = await self._run(request.worker, request.folder, document, request.calibration, answers.Answer)
         answers.own(request.folder / "model.onnx")
         return Rewritten(request.folder / "model.onnx", told.framework)

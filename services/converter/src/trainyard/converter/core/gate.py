@@ -43,7 +43,9 @@ class Comparison:
 
 def usual_error(comparisons: Iterable[Comparison]) -> float | None:
     """The largest difference on inputs like the model's own, which is what a person asks for; edge cases are left out."""
-    return max((item.max_abs for item in comparisons if item.case.startswith(("samples", "random"))), default=None)
+    return max(
+        (item.max_abs for item in comparisons if item.case.startswith(("samples", "random", "pictures"))), default=None
+    )
 
 
 def tolerance_for(reference: Array) -> Tolerance:

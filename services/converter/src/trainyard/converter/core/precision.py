@@ -48,7 +48,7 @@ LOWER: dict[Precision, Lower] = {
 
 def ordinary(precision: Precision, cases: Mapping[str, Case]) -> dict[str, Case]:
     """Those that it answers for: where ranges were taken from samples, what is like them; else also what was generated."""
-    kinds = ("samples",) if LOWER[precision].calibrated else ("samples", "random")
+    kinds = ("samples",) if LOWER[precision].calibrated else ("samples", "random", "pictures")
     return {name: inputs for name, inputs in cases.items() if name.startswith(kinds)}
 
 
