@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,6 @@ from trainyard.common.contract.conversions import ConversionSpec, ConvertSpec, T
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.images import cache, catalogue
-from trainyard.common.loopback import free_port
 from trainyard.converter.adapters import repository
 from trainyard.converter.adapters.images import Interpreters
 from trainyard.converter.adapters.worker_exporter import WorkerExporter
@@ -44,7 +39,7 @@ from trainyard.converter.ports import (
     Written,
 )
 from trainyard.converter.preparation import Tools
-from trainyard.converter.serving.models import Repository
+from trainyard.converter.serving.repository import Repository
 
 ZOO = Path(__file__).parent / "zoo"
 
@@ -153,7 +148,9 @@ class InProcessServing:
     async def ask(self, folder: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
         if self.refusal is not None:
             raise self.refusal
-        outputs = Repository(folder).load(name).infer(inputs)
+        repository = Repository(folder)
+        repository.load(name)
+        outputs = repository.get(name).infer(inputs)
         return "here", "in-process 1", {key: value + value.dtype.type(self.skew) for key, value in outputs.items()}
 
 
@@ -276,51 +273,13 @@ def request_affine(tmp_path: Path) -> Callable[..., ConversionRequested]:
     return make
 
 
+@pytest.fixture(scope="session")
+def affine_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """y = 2·x + 1 as ONNX."""
+    return affine(tmp_path_factory.mktemp("affine") / "affine.onnx")
+
+
 @pytest.fixture
-def add_affine(tmp_path: Path) -> Callable[..., int]:
+def add_affine(affine_file: Path) -> Callable[..., int]:
     """Adds the model `affine` to a repository, as its next version."""
-    file = affine(tmp_path / "affine.onnx")
-    return lambda folder, name="affine": repository.write(folder, affine_config(name), file)
-
-
-@contextmanager
-def serving(folder: Path, *options: str) -> Iterator[str]:
-    """`python -m trainyard.converter.serving` on a free port; `host:port`."""
-    endpoint = f"127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "trainyard.converter.serving", "--repository", str(folder), *options]
-    process = subprocess.Popen([*command, "--port", endpoint.rpartition(":")[2]])
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            assert process.poll() is None, "the server has ended"
-            try:
-                urllib.request.urlopen(f"http://{endpoint}/v2/health/live", timeout=5).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "the server is not up"
-                time.sleep(0.05)
-        yield endpoint
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[..., str]]:
-    """Starts servers that end with the test."""
-    with ExitStack() as stack:
-        yield lambda folder, *options: stack.enter_context(serving(folder, *options))
-
-
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with `affine` (two versions), and `broken`, whose model is no ONNX."""
-    folder = tmp_path_factory.mktemp("repository")
-    model = affine(folder.parent / "affine.onnx")
-    for _ in range(2):
-        repository.write(folder, affine_config(), model)
-    nonsense = folder.parent / "nonsense"
-    nonsense.write_bytes(b"nonsense")
-    repository.write(folder, affine_config("broken"), nonsense)
-    with serving(folder) as address:
-        yield address
+    return lambda folder, name="affine": repository.write(folder, affine_config(name), affine_file)

@@ -25,7 +25,7 @@ from trainyard.common.loopback import free_port
 from trainyard.common.testing.eventually import eventually
 from trainyard.converter.adapters.serving_check import TritonServingCheck
 from trainyard.converter.serving.application import create
-from trainyard.converter.serving.models import Repository
+from trainyard.converter.serving.repository import Repository
 
 pytestmark = pytest.mark.integration
 

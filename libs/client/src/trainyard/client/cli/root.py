@@ -21,6 +21,7 @@ from trainyard.client.cli import (
     nodes,
     output,
     report,
+    serve,
     streams,
     templates,
     tokens,
@@ -47,7 +48,7 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, report, frameworks, local):
+for module in (jobs, streams, convert, report, serve, frameworks, local):
     module.register(app)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(images.app, name="images")

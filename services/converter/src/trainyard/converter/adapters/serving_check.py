@@ -106,6 +106,7 @@ async def _server(repository: Path) -> AsyncIterator[str]:
         str(repository),
         "--port",
         endpoint.rpartition(":")[2],
+        "--grpc-port=0",
         stdin=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )

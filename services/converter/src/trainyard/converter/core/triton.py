@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from trainyard.common.errors import InvalidInput, Problem
 
 ONNX_PLATFORM = "onnxruntime_onnx"
+ENSEMBLE_PLATFORM = "ensemble"
 TYPES = {
     "float64": "TYPE_FP64", "float32": "TYPE_FP32", "float16": "TYPE_FP16", "bfloat16": "TYPE_BF16",
     "int64": "TYPE_INT64", "int32": "TYPE_INT32", "int16": "TYPE_INT16", "int8": "TYPE_INT8", "uint8": "TYPE_UINT8",

