@@ -23,6 +23,10 @@ slow:
 cluster-tests *options:
     .venv/bin/pytest -q -m cluster {{options}}
 
+# The contract of the model server, asked of a real Triton too; its wheel and what it needs are 380 MB
+triton *options:
+    .venv/bin/pytest -q -m "triton or not triton" services/converter/tests/serving/contract {{options}}
+
 format:
     .venv/bin/ruff check --quiet --fix .
     .venv/bin/ruff format --quiet .

@@ -20,3 +20,6 @@ lint-imports --no-cache | tail -n 4
 python tools/generate_contract.py --check
 tools/check-sizes.sh
 python -m pytest -q "$@"
+if [ -n "${CI:-}" ]; then
+  python -m pytest -q -m triton services/converter/tests/serving
+fi

@@ -21,3 +21,4 @@ lock requirements/dev.lock pyproject.toml --group build --group dev --constraint
 # `overrides.txt` keeps such a framework out of the lock where another package asks for it.
 .venv/bin/yard images lock
 TRAINYARD_CATALOGUE=deploy/converters .venv/bin/yard images lock
+TRAINYARD_CATALOGUE=deploy/servers .venv/bin/yard images lock

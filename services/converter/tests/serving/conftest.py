@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,21 +29,21 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Server]:
+def started(folder: Path, *options: str) -> Iterator[Server]:
     """`python -m trainyard.converter.serving` on free ports."""
     server = Server(folder, f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}")
     command = [sys.executable, "-m", "trainyard.converter.serving", "--repository", str(folder), *options]
     ports = ["--port", server.http.rpartition(":")[2], "--grpc-port", server.grpc.rpartition(":")[2]]
     process = subprocess.Popen([*command, *ports], stdout=subprocess.DEVNULL)
     try:
-        until_live(server, process)
+        wait_until_live(server, process)
         yield server
     finally:
         process.terminate()
         assert process.wait(20) == 0
 
 
-def until_live(server: Server, process: subprocess.Popen[bytes]) -> None:
+def wait_until_live(server: Server, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while True:
         assert process.poll() is None, "the server has ended"
@@ -56,11 +56,21 @@ def until_live(server: Server, process: subprocess.Popen[bytes]) -> None:
             return
 
 
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., AbstractContextManager[Server]]:
+    return started
+
+
+@pytest.fixture(scope="session")
+def until_live() -> Callable[..., None]:
+    return wait_until_live
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Server]]:
     """Starts servers that end with the test."""
     with ExitStack() as stack:
-        yield lambda folder, *options: stack.enter_context(serving(folder, *options))
+        yield lambda folder, *options: stack.enter_context(started(folder, *options))
 
 
 @pytest.fixture
@@ -90,8 +100,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, affine_file: Path) -> Itera
     nonsense = folder.parent / "nonsense"
     nonsense.write_bytes(b"nonsense")
     repository.write(folder, affine_config("broken"), nonsense)
-    with serving(folder) as started:
-        yield started
+    with started(folder) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

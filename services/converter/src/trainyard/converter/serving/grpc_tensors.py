@@ -63,8 +63,9 @@ def _typed(name: str, datatype: str, dtype: np.dtype[Any], shape: tuple[int, ...
         raise InvalidInput.one(
             f"input {name!r} has {len(values)} values in {field}, its shape needs {math.prod(shape)}"
         )
-    found = np.array(values, None if dtype.kind in "iu" and values else dtype)
-    if found.size and dtype.kind in "iu":
+    narrow = dtype.kind in "iu" and dtype.itemsize < 8  # carried in a field of wider integers
+    found = np.array(values, np.int64 if narrow else dtype)
+    if found.size and narrow:
         bounds = np.iinfo(dtype)
         if int(found.min()) < bounds.min or int(found.max()) > bounds.max:
             raise InvalidInput.one(f"the values of input {name!r} are outside of {datatype}")

@@ -101,6 +101,8 @@ def _from_json(name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: An
         return texts(name, shape, [value.encode() for value in flat])
     try:
         found = np.asarray(data)
+        if dtype == np.uint64 and found.dtype == np.float64:  # numpy's choice for what int64 cannot hold
+            found = _whole_numbers(np.asarray(data, object))
         if found.size and found.dtype.kind not in _TAKEN[dtype.kind]:
             raise InvalidInput.one(f"the data of input {name!r} is not of numbers that fit {NAMES[dtype]}")
         if found.size and dtype.kind in "iu" and not _within(found, np.iinfo(dtype)):
@@ -109,6 +111,13 @@ def _from_json(name: str, dtype: np.dtype[Any], shape: tuple[int, ...], data: An
             return found.astype(dtype).reshape(shape)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidInput.one(f"the data of input {name!r} does not fit: {error}") from error
+
+
+def _whole_numbers(found: Array) -> Array:
+    """As uint64 where they are; left as they are else, to be refused."""
+    if all(is_whole(value) and value < 2**64 for value in found.ravel().tolist()):
+        return found.astype(np.uint64)
+    return found
 
 
 def _flat(data: Any) -> list[Any]:
