@@ -27,16 +27,19 @@ def test_it_says_where_it_serves_and_ends_with_ctrl_c(tmp_path: Path, add_affine
     port = next(port for port in iter(free_port, None) if is_free(port + 1))
     environment = {**os.environ, "TRAINYARD_STATE": str(tmp_path)}
     with subprocess.Popen([*YARD, "--port", str(port)], stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout is not None
-        told = server.stdout.readline().strip()
-        assert told == f"serving {tmp_path / 'models'} at http://127.0.0.1:{port}, gRPC at 127.0.0.1:{port + 1}"
-        for module, url in ((tritonclient.http, f"127.0.0.1:{port}"), (tritonclient.grpc, f"127.0.0.1:{port + 1}")):
-            with module.InferenceServerClient(url) as client:
-                tensor = module.InferInput("x", [1, 3], "FP32")
-                tensor.set_data_from_numpy(X)
-                assert np.array_equal(client.infer("affine", [tensor]).as_numpy("y"), 2 * X + 1)
-        server.send_signal(signal.SIGINT)
-        assert server.wait(20) == 0
+        try:
+            assert server.stdout is not None
+            told = server.stdout.readline().strip()
+            assert told == f"serving {tmp_path / 'models'} at http://127.0.0.1:{port}, gRPC at 127.0.0.1:{port + 1}"
+            for module, url in ((tritonclient.http, f"127.0.0.1:{port}"), (tritonclient.grpc, f"127.0.0.1:{port + 1}")):
+                with module.InferenceServerClient(url) as client:
+                    tensor = module.InferInput("x", [1, 3], "FP32")
+                    tensor.set_data_from_numpy(X)
+                    assert np.array_equal(client.infer("affine", [tensor]).as_numpy("y"), 2 * X + 1)
+            server.send_signal(signal.SIGINT)
+            assert server.wait(20) == 0
+        finally:
+            server.kill()
 
 
 @pytest.mark.parametrize(

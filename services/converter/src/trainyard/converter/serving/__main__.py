@@ -72,6 +72,7 @@ async def _serve(options: argparse.Namespace) -> None:
     )  # fmt: skip
     if grpc_server is not None:
         await grpc_server.start()
+    listener.listen()  # whoever reads the line below may connect at once
     http = asyncio.create_task(server.serve(sockets=[listener]))
     told = [f"serving {options.repository} at http://{host}:{options.port}"]
     told += [f"gRPC at {host}:{grpc_port}"] if grpc_port else []
