@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from trainyard.converter.core import triton
+from trainyard.converter.core import ensembles, triton
+from trainyard.converter.core.ensembles import Ensemble
 from trainyard.converter.core.triton import ModelConfig
 
 LABELS = "labels.txt"
@@ -21,22 +24,49 @@ ORIGIN = "conversion.txt"
 def to_text(config: ModelConfig) -> str:
     """config.pbtxt, by Triton's own message type, so that its syntax is right by construction."""
     triton.check(config)
-    message = model_config_pb2.ModelConfig(
-        name=config.name, platform=triton.ONNX_PLATFORM, max_batch_size=config.max_batch_size
-    )
-    for target, items in ((message.input, config.inputs), (message.output, config.outputs)):
-        for item in items:
-            entry = target.add(name=item.name, data_type=triton.TYPES[item.dtype])
-            entry.dims.extend(item.shape)
+    message = _message(config, triton.ONNX_PLATFORM)
     if config.labels:
         message.output[0].label_filename = LABELS
     if config.max_batch_size:
         message.dynamic_batching.SetInParent()
-    message.version_policy.latest.num_versions = 1
     message.instance_group.add(kind=model_config_pb2.ModelInstanceGroup.KIND_CPU, count=1)
+    return _text(message)
+
+
+def to_ensemble_text(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> str:
+    """The same of an ensemble, checked against the models of its steps."""
+    triton.check(ensemble.config)
+    ensembles.check(ensemble, models)
+    message = _message(ensemble.config, triton.ENSEMBLE_PLATFORM)
+    for step in ensemble.steps:
+        entry = message.ensemble_scheduling.step.add(model_name=step.model, model_version=step.version)
+        entry.input_map.update(step.inputs)
+        entry.output_map.update(step.outputs)
+    return _text(message)
+
+
+def _message(config: ModelConfig, platform: str) -> Any:
+    message = model_config_pb2.ModelConfig(name=config.name, platform=platform, max_batch_size=config.max_batch_size)
+    for target, items in ((message.input, config.inputs), (message.output, config.outputs)):
+        for item in items:
+            entry = target.add(name=item.name, data_type=triton.TYPES[item.dtype])
+            entry.dims.extend(item.shape)
+    message.version_policy.latest.num_versions = 1
+    return message
+
+
+def _text(message: Any) -> str:
     text = str(text_format.MessageToString(message))
     # Protobuf leaves a 0 out; the reader of the file should see that it was decided.
-    return text if config.max_batch_size else text + "max_batch_size: 0\n"
+    return text if message.max_batch_size else text + "max_batch_size: 0\n"
+
+
+def write_ensemble(repository: Path, ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> None:
+    """Its configuration, and the version that Triton wants to see: an empty folder. Raises InvalidInput."""
+    text = to_ensemble_text(ensemble, models)
+    folder = repository / ensemble.config.name
+    (folder / "1").mkdir(parents=True, exist_ok=True)
+    _replace(folder / "config.pbtxt", text)
 
 
 def write(repository: Path, config: ModelConfig, onnx: Path, origin: str = "") -> int:

@@ -1,7 +1,8 @@
 """The models of a repository on disk: loaded, unloaded and listed as Triton does in explicit model control.
 
-A model is served when all of its chosen versions are there, and what was served before stays until then. Names and versions
-come from the network: only what the repository itself lists is opened.
+A model is served when all of its chosen versions are there, and what was served before stays until then. An ensemble brings
+the models of its steps along, and is served as long as all of them are. Names and versions come from the network: only what
+the repository itself lists is opened.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import Literal
 import structlog
 
 from trainyard.common.errors import InvalidInput, NotFound
-from trainyard.converter.adapters.onnx_model import Runtime
 from trainyard.converter.adapters.repository import versions
-from trainyard.converter.ports import ExportFault
-from trainyard.converter.serving import configuration
-from trainyard.converter.serving.configuration import Configuration
+from trainyard.converter.core import ensembles as rules
+from trainyard.converter.core.ensembles import Ensemble
+from trainyard.converter.serving import configuration, ensembles, sessions
 from trainyard.converter.serving.models import Model
 
 log = structlog.get_logger()
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,10 @@ class Repository:
     """By name and version; a model's own table is never changed, only replaced."""
     faults: dict[str, str] = field(default_factory=dict)
     """Why a model is not loaded."""
+    _ensembles: dict[str, Ensemble] = field(default_factory=dict)
+    """Those that are loaded."""
+    _asked: set[str] = field(default_factory=set)
+    """Models that were loaded for their own sake, not for an ensemble's."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def names(self) -> list[str]:
@@ -50,10 +55,10 @@ class Repository:
         for name in self.names():
             try:
                 self.load(name)
-            except (InvalidInput, NotFound, OSError) as error:
+            except (InvalidInput, NotFound) as error:
                 log.warning("model refused", model=name, error=str(error))
 
-    def load(self, name: str, parameters: Mapping[str, object] = MappingProxyType({})) -> None:
+    def load(self, name: str, parameters: Mapping[str, object] = NOTHING) -> None:
         """Its versions by its policy, in place of what was served before. Raises NotFound, InvalidInput."""
         # In Triton a request may bring a configuration or whole files; what is served here was proven and lies on disk.
         if parameters:
@@ -61,37 +66,102 @@ class Repository:
         if name not in self.names():
             raise NotFound(f"there is no model {name!r} in the repository")
         with self._lock:
-            try:
-                self._load(name)
-            except (InvalidInput, OSError) as error:
-                if name not in self.models:
-                    self.faults[name] = str(error)
-                raise
+            self._load(name, ())
+            self._asked.add(name)
+            self._check_ensembles_of(name)
 
-    def _load(self, name: str) -> None:
+    def _load(self, name: str, within: tuple[str, ...]) -> None:
+        """`within`: the ensembles that it is loaded for."""
+        try:
+            if name in within:
+                raise InvalidInput.one(f"the ensembles {', '.join(within)} contain one another")
+            self._read(name, within)
+        except InvalidInput as error:
+            if name not in self.models:
+                self.faults[name] = str(error)
+            raise
+
+    def _read(self, name: str, within: tuple[str, ...]) -> None:
         folder = self.folder / name
         config = configuration.read(folder)
-        self.models[name] = {
-            version: Model(config, version, _runtime(folder / str(version) / config.file, config).run)
-            for version in config.versions(versions(folder))
-        }
+        chosen = config.versions(versions(folder))
+        ensemble = ensembles.read(config)
+        if ensemble is None:
+            loaded = {version: sessions.model(config, version, folder) for version in chosen}
+            self._ensembles.pop(name, None)
+        else:
+            for model in ensemble.models:
+                if model not in self.models and model in self.names():
+                    self._load_step(model, (*within, name))
+            self._check(ensemble)
+            loaded = {version: Model(config, version, ensembles.compute(ensemble, self.get)) for version in chosen}
+            self._ensembles[name] = ensemble
+        self.models[name] = loaded
         self.faults.pop(name, None)
-        log.info("model loaded", model=name, versions=sorted(self.models[name]), notes=list(config.notes))
+        log.info("model loaded", model=name, versions=chosen, notes=list(config.notes))
 
-    def unload(self, name: str, parameters: Mapping[str, object] = MappingProxyType({})) -> None:
-        """Nothing is wrong with a model that is not loaded: who asks wants it gone, and it is."""
-        del parameters
+    def _load_step(self, name: str, within: tuple[str, ...]) -> None:
+        try:
+            self._load(name, within)
+        except InvalidInput as error:
+            raise InvalidInput.one(f"its step {name!r} cannot be loaded: {error}") from error
+
+    def _check(self, ensemble: Ensemble) -> None:
+        served = {
+            name: ensembles.described(next(iter(self.models[name].values())).configuration)
+            for name in ensemble.models
+            if name in self.models and name != ensemble.config.name
+        }
+        try:
+            rules.check(ensemble, served)
+            for step in ensemble.steps:
+                if step.version != rules.NEWEST and step.version not in self.models[step.model]:
+                    raise InvalidInput.one(f"version {step.version} of the model is not served", step.where)
+        except InvalidInput as error:
+            raise InvalidInput.one(str(error), f"ensemble {ensemble.config.name}") from error
+
+    def _check_ensembles_of(self, name: str) -> None:
+        """Those that have this model as a step, which is another one now."""
+        for ensemble in [item for item in self._ensembles.values() if name in item.models]:
+            try:
+                self._check(ensemble)
+            except InvalidInput as error:
+                self.faults[ensemble.config.name] = str(error)
+                self._forget(ensemble.config.name)
+
+    def unload(self, name: str, parameters: Mapping[str, object] = NOTHING) -> None:
+        """Nothing is wrong with a model that is not loaded: who asks wants it gone, and it is. With `unload_dependents` the
+        models of an ensemble's steps go as well, where nobody has asked for them and no other ensemble has them."""
         with self._lock:
-            self.models.pop(name, None)
+            ensemble = self._ensembles.get(name)
+            self._forget(name)
+            self._asked.discard(name)
             self.faults.pop(name, None)
+            if ensemble is not None and parameters.get("unload_dependents") is True:
+                used = {model for item in self._ensembles.values() for model in item.models}
+                for model in set(ensemble.models) - used - self._asked:
+                    self.unload(model, parameters)
+
+    def _forget(self, name: str) -> None:
+        self.models.pop(name, None)
+        self._ensembles.pop(name, None)
+
+    def obstacle(self, name: str) -> str | None:
+        """Why a model is not served now; None: it is."""
+        if name not in self.models:
+            told = self.faults.get(name)
+            return f"model {name!r} is not loaded{': ' + told if told else ''}"
+        ensemble = self._ensembles.get(name)
+        missing = [why for model in ensemble.models if (why := self.obstacle(model))] if ensemble else []
+        return f"a step of {name!r} is missing: {missing[0]}" if missing else None
 
     def get(self, name: str, version: str | None = None) -> Model:
         """The newest version where none is named. Raises NotFound, and InvalidInput for what is no version."""
         found = self.models.get(name)
-        if found is None:
-            if name in self.names():
-                raise NotFound(f"model {name!r} is not loaded{': ' + self.faults[name] if name in self.faults else ''}")
-            raise NotFound(f"there is no model {name!r}")
+        obstacle = self.obstacle(name)
+        if obstacle or found is None:
+            there = found is not None or name in self.names()
+            raise NotFound(obstacle if obstacle and there else f"there is no model {name!r}")
         if not version:
             return found[max(found)]
         if not (version.isascii() and version.isdecimal() and len(version) < 19):
@@ -116,24 +186,12 @@ class Repository:
         ]
 
     def index(self, *, ready_only: bool = False) -> list[Entry]:
-        ready = [Entry(model.name, model.version, "READY") for model in self.all()]
+        known = sorted({*self.names(), *self.models})
+        why = {name: self.obstacle(name) for name in known}
+        ready = [Entry(model.name, model.version, "READY") for model in self.all() if not why.get(model.name)]
         away = [
-            Entry(name, None, "UNAVAILABLE", self.faults.get(name, "unloaded"))
-            for name in self.names()
-            if name not in self.models
+            Entry(name, None, "UNAVAILABLE", self.faults.get(name) or (told if name in self.models else "unloaded"))
+            for name, told in why.items()
+            if told
         ]
         return sorted(ready + ([] if ready_only else away), key=lambda entry: (entry.name, entry.version or 0))
-
-
-def _runtime(file: Path, config: Configuration) -> Runtime:
-    """Raises InvalidInput for a model that cannot be run, and for a configuration that names other tensors than it has."""
-    try:
-        runtime = Runtime(file)
-    except ExportFault as error:
-        raise InvalidInput.one(str(error)) from error
-    for noun, said, there in (("input", config.inputs, runtime.inputs), ("output", config.outputs, runtime.outputs)):
-        if sorted(said) != sorted(there):
-            raise InvalidInput.one(
-                f"config.pbtxt has the {noun}s {', '.join(said) or 'none'}, the model has {', '.join(there)}"
-            )
-    return runtime
