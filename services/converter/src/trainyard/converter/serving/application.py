@@ -151,7 +151,9 @@ def _stats(model: Model) -> dict[str, object]:
         "inference_count": statistics.inferences,
         "execution_count": statistics.executions,
         "inference_stats": {
-            "success": {"count": statistics.executions, "ns": statistics.nanoseconds},
+            "success": {"count": statistics.successes, "ns": statistics.nanoseconds},
             "fail": {"count": statistics.failures, "ns": statistics.failed_nanoseconds},
+            "cache_hit": {"count": statistics.hits},
+            "cache_miss": {"count": statistics.misses},
         },
     }

@@ -123,12 +123,13 @@ def read(folder: Path) -> Configuration:
         raise InvalidInput.one(f"default_model_filename of {name} is no file of a version's folder")
     if message.model_transaction_policy.decoupled:
         raise InvalidInput.one(f"{name} is decoupled: a request has one answer here")
+    honoured = _HONOURED - {"response_cache"} if platform == ENSEMBLE_PLATFORM else _HONOURED
     batch = (-1,) if message.max_batch_size else ()
     return Configuration(
         message,
         _slots("input", message.input, batch, folder),
         _slots("output", message.output, batch, folder),
-        tuple(_NOTES.get(field, f"{field} counts under Triton alone") for field in asked if field not in _HONOURED),
+        tuple(_NOTES.get(field, f"{field} counts under Triton alone") for field in asked if field not in honoured),
     )
 
 

@@ -126,8 +126,9 @@ def _parameters(request: Any) -> dict[str, object]:
 def _statistics(model: Model) -> Any:
     found, told = model.statistics, pb.ModelStatistics(name=model.name, version=str(model.version))
     told.inference_count, told.execution_count = found.inferences, found.executions
-    told.inference_stats.success.count, told.inference_stats.success.ns = found.executions, found.nanoseconds
+    told.inference_stats.success.count, told.inference_stats.success.ns = found.successes, found.nanoseconds
     told.inference_stats.fail.count, told.inference_stats.fail.ns = found.failures, found.failed_nanoseconds
+    told.inference_stats.cache_hit.count, told.inference_stats.cache_miss.count = found.hits, found.misses
     return told
 
 

@@ -16,6 +16,7 @@ from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.serving.configuration import Configuration, Slot
 from trainyard.converter.serving.datatypes import NAMES
+from trainyard.converter.serving.response_cache import ResponseCache, key_of
 
 Compute = Callable[[Case], dict[str, Array]]
 
@@ -26,13 +27,23 @@ class Statistics:
     inferences: int = 0
     """Rows, where the model is batched."""
     nanoseconds: int = 0
+    hits: int = 0
+    """Answered from the cache, without running the model."""
+    misses: int = 0
     failures: int = 0
     failed_nanoseconds: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def succeeded(self, rows: int, began: int) -> None:
+    @property
+    def successes(self) -> int:
+        return self.executions + self.hits
+
+    def succeeded(self, rows: int, began: int, *, cached: bool | None = None) -> None:
+        """`cached`: whether the answer was in the cache; None: there is none."""
         with self.lock:
-            self.executions += 1
+            self.hits += cached is True
+            self.misses += cached is False
+            self.executions += cached is not True
             self.inferences += rows
             self.nanoseconds += time.perf_counter_ns() - began
 
@@ -47,6 +58,7 @@ class Model:
     configuration: Configuration
     version: int
     compute: Compute
+    cache: ResponseCache | None = None
     statistics: Statistics = field(default_factory=Statistics)
 
     @property
@@ -57,18 +69,28 @@ class Model:
         """Every output by name, in the order of the configuration. Raises InvalidInput for what does not fit it."""
         began = time.perf_counter_ns()
         rows = _check(self.configuration, inputs)
+        key = b"" if self.cache is None else key_of(inputs)
+        kept = None if self.cache is None else self.cache.get(key)
+        if kept is not None:
+            self.statistics.succeeded(rows, began, cached=True)
+            return kept
+        outputs = self._computed(inputs, began)
+        if self.cache is not None:
+            self.cache.put(key, outputs)
+        self.statistics.succeeded(rows, began, cached=None if self.cache is None else False)
+        return outputs
+
+    def _computed(self, inputs: Case, began: int) -> dict[str, Array]:
         slots = self.configuration.inputs
         try:
             found = self.compute({name: _inner(slots[name], array) for name, array in inputs.items()})
-            outputs = {name: _outer(slot, found[name]) for name, slot in self.configuration.outputs.items()}
+            return {name: _outer(slot, found[name]) for name, slot in self.configuration.outputs.items()}
         except ExportFault as error:
             self.statistics.failed(began)
             raise InvalidInput.one(str(error)) from error
         except BaseException:
             self.statistics.failed(began)
             raise
-        self.statistics.succeeded(rows, began)
-        return outputs
 
 
 def _check(configuration: Configuration, inputs: Case) -> int:

@@ -20,8 +20,10 @@ from trainyard.common.errors import InvalidInput, NotFound
 from trainyard.converter.adapters.repository import versions
 from trainyard.converter.core import ensembles as rules
 from trainyard.converter.core.ensembles import Ensemble
-from trainyard.converter.serving import configuration, ensembles, sessions
+from trainyard.converter.serving import configuration, ensembles, sessions, warming
+from trainyard.converter.serving.configuration import Configuration
 from trainyard.converter.serving.models import Model
+from trainyard.converter.serving.response_cache import ResponseCache
 
 log = structlog.get_logger()
 NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -86,19 +88,28 @@ class Repository:
         config = configuration.read(folder)
         chosen = config.versions(versions(folder))
         ensemble = ensembles.read(config)
-        if ensemble is None:
-            loaded = {version: sessions.model(config, version, folder) for version in chosen}
-            self._ensembles.pop(name, None)
-        else:
+        if ensemble is not None:
             for model in ensemble.models:
                 if model not in self.models and model in self.names():
                     self._load_step(model, (*within, name))
             self._check(ensemble)
-            loaded = {version: Model(config, version, ensembles.compute(ensemble, self.get)) for version in chosen}
+        self.models[name] = {version: self._opened(config, version, ensemble) for version in chosen}
+        self._ensembles.pop(name, None)
+        if ensemble is not None:
             self._ensembles[name] = ensemble
-        self.models[name] = loaded
         self.faults.pop(name, None)
         log.info("model loaded", model=name, versions=chosen, notes=list(config.notes))
+
+    def _opened(self, config: Configuration, version: int, ensemble: Ensemble | None) -> Model:
+        """Warm, and ready to be asked."""
+        folder = self.folder / config.name
+        if ensemble is not None:  # without a cache: its steps may be other models by the next request
+            model = Model(config, version, ensembles.compute(ensemble, self.get))
+        else:
+            cache = ResponseCache() if config.message.response_cache.enable else None
+            model = Model(config, version, sessions.compute(config, version, folder), cache)
+        warming.warm(model, folder)
+        return model
 
     def _load_step(self, name: str, within: tuple[str, ...]) -> None:
         try:

@@ -8,10 +8,10 @@ from trainyard.common.errors import InvalidInput
 from trainyard.converter.adapters.onnx_model import Runtime
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.serving.configuration import FILE, Configuration
-from trainyard.converter.serving.models import Model
+from trainyard.converter.serving.models import Compute
 
 
-def model(config: Configuration, version: int, folder: Path) -> Model:
+def compute(config: Configuration, version: int, folder: Path) -> Compute:
     """Raises InvalidInput for a model that cannot be run, and for a configuration that names other tensors than it has."""
     try:
         runtime = Runtime(folder / str(version) / config.file)
@@ -22,4 +22,4 @@ def model(config: Configuration, version: int, folder: Path) -> Model:
             raise InvalidInput.one(
                 f"{FILE} has the {noun}s {', '.join(said) or 'none'}, the model has {', '.join(there)}"
             )
-    return Model(config, version, runtime.run)
+    return runtime.run
