@@ -1,6 +1,6 @@
 """One repository, two servers, two protocols: ours and a real Triton, each asked by `tritonclient` over HTTP and gRPC.
 
-Triton's wheel has no ONNX backend: there the same models are run by its Python backend (`triton/model.py`).
+Triton's wheel has no ONNX backend: there the same repository is run by one of ours in Python (`onnxruntime/model.py`).
 """
 
 from __future__ import annotations
@@ -127,16 +127,11 @@ class Host:
 @contextmanager
 def tritonserver(folder: Path, python: Path, scratch: Path, until_live: Callable[..., None]) -> Iterator[Host]:
     """The real one, in explicit model control, on loopback."""
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        if "onnxruntime_onnx" in text:
-            config.write_text(text.replace('platform: "onnxruntime_onnx"', 'backend: "python"'))
-            for version in config.parent.glob("[0-9]*"):
-                shutil.copy(Path(__file__).with_name("triton") / "model.py", version)
     packages = next((python.parents[1] / "lib").glob("python*/site-packages"))
     triton, stub = packages / "pytriton" / "tritonserver", packages.parent.name.removeprefix("python")
     shutil.copytree(triton / "backends" / "python", scratch / "python")
     shutil.copy(triton / "python_backend_stubs" / stub / "triton_python_backend_stub", scratch / "python")
+    shutil.copytree(Path(__file__).with_name("onnxruntime"), scratch / "onnxruntime")
     host = Host(folder, f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}")
     # The backend's stub is a program that embeds the interpreter: it needs its library, and finds packages by PATH.
     libraries = [str(packages / "nvidia_pytriton.libs"), str(sysconfig.get_config_var("LIBDIR"))]

@@ -1,4 +1,4 @@
-"""For Triton's Python backend: the ONNX model beside this file, under onnxruntime. `max_batch_size` and names are Triton's."""
+"""A backend for Triton in Python: the ONNX model of a version under onnxruntime. Batches and names are Triton's."""
 
 import json
 from pathlib import Path
