@@ -56,7 +56,7 @@ async def test_a_proven_model_and_what_lies_in_its_folder(request_affine: Make, 
     assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
     assert proven.folder == tools.state / "conversions" / request.conversion_id
     assert [file.path for file in report.files] == [
-        "model.onnx", "triton/affine/1/model.onnx", "triton/affine/config.pbtxt", "triton/affine/labels.txt"
+        "model.onnx", "proof.npz", "triton/affine/1/model.onnx", "triton/affine/config.pbtxt", "triton/affine/labels.txt"
     ]  # fmt: skip
     assert list((tools.state / "conversions").iterdir()) == [proven.folder]  # no scratch is left
 

@@ -92,7 +92,7 @@ def affine_config(name: str = "affine") -> triton.ModelConfig:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, affine_file: Path) -> Iterator[Server]:
+def affine_server(tmp_path_factory: pytest.TempPathFactory, affine_file: Path) -> Iterator[Server]:
     """With `affine` (two versions), and `broken`, whose model is no ONNX."""
     folder = tmp_path_factory.mktemp("repository")
     for _ in range(2):
@@ -105,5 +105,5 @@ def server(tmp_path_factory: pytest.TempPathFactory, affine_file: Path) -> Itera
 
 
 @pytest.fixture(scope="module")
-def endpoint(server: Server) -> str:
-    return server.http
+def endpoint(affine_server: Server) -> str:
+    return affine_server.http

@@ -20,8 +20,8 @@ Y = (2 * X + 1).tobytes()
 
 
 @pytest.fixture(scope="module")
-def stub(server: Any) -> Iterator[Any]:
-    with grpc.insecure_channel(server.grpc) as channel:
+def stub(affine_server: Any) -> Iterator[Any]:
+    with grpc.insecure_channel(affine_server.grpc) as channel:
         yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
 
@@ -117,8 +117,8 @@ def test_statistics_count_rows_runs_and_failures(stub: Any) -> None:
     assert counted() == (rows + 2, runs + 1)
 
 
-def test_a_request_above_the_limit_is_refused_by_both(serve: Any, server: Any) -> None:
-    small = serve(server.folder, "--request-mib", "1")
+def test_a_request_above_the_limit_is_refused_by_both(serve: Any, affine_server: Any) -> None:
+    small = serve(affine_server.folder, "--request-mib", "1")
     with grpc.insecure_channel(small.grpc) as channel:
         status, told = refusal(service_pb2_grpc.GRPCInferenceServiceStub(channel), request([b"x" * 2**20]))
     assert status is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -133,16 +133,16 @@ def test_a_request_above_the_limit_is_refused_by_both(serve: Any, server: Any) -
         (["--repository", "/nowhere"], "there is no folder /nowhere"),
     ],
 )
-def test_starts_that_are_refused(run_server: Any, server: Any, options: list[str], words: str) -> None:
-    code, said = run_server("--repository", str(server.folder), "--port", str(free_port()), *options)
+def test_starts_that_are_refused(run_server: Any, affine_server: Any, options: list[str], words: str) -> None:
+    code, said = run_server("--repository", str(affine_server.folder), "--port", str(free_port()), *options)
     assert code == 2
     assert words in said
 
 
-def test_a_port_for_grpc_that_is_taken_is_said(run_server: Any, server: Any) -> None:
-    taken = server.grpc.rpartition(":")[2]
+def test_a_port_for_grpc_that_is_taken_is_said(run_server: Any, affine_server: Any) -> None:
+    taken = affine_server.grpc.rpartition(":")[2]
     code, said = run_server(
-        "--repository", str(server.folder), "--port", str(free_port()), "--grpc-port", taken, "--explicit"
+        "--repository", str(affine_server.folder), "--port", str(free_port()), "--grpc-port", taken, "--explicit"
     )
     assert code == 2
     assert f"cannot listen on 127.0.0.1:{taken} for gRPC: choose another --grpc-port, or 0 for none" in said

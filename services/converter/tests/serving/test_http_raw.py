@@ -162,8 +162,8 @@ def test_an_encoding_that_is_not_known(endpoint: str) -> None:
     assert (status, answer["error"]) == (400, "Content-Encoding 'br' is not served here, only gzip and deflate")
 
 
-def test_what_is_too_large_is_refused_also_when_it_is_packed(serve: Callable[..., Any], server: Any) -> None:
-    small = serve(server.folder, "--request-mib", "1").http
+def test_what_is_too_large_is_refused_also_when_it_is_packed(serve: Callable[..., Any], affine_server: Any) -> None:
+    small = serve(affine_server.folder, "--request-mib", "1").http
     told = (413, {"error": "a request has 1048576 bytes at most"})
     assert post(small, b" " * (2**20 + 1)) == told
     assert post(small, gzip.compress(b" " * 2**28), {"Content-Encoding": "gzip"}) == told

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trainyard.common.errors import Retryable, TrainyardError
-from trainyard.converter.adapters import repository
+from trainyard.converter.adapters import proof, repository
+from trainyard.converter.adapters.proof import Proof
 from trainyard.converter.core import batching, cases, triton
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.report import ServedReport
@@ -64,6 +65,7 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     wrong = [item for item in comparisons if not item.passed]
     if wrong:
         raise ConversionFault("serving", f"the server answers other numbers: {wrong[0].fault}")
+    proof.write(record.scratch, Proof(case, inputs, dict(exported.references[case])))
     record.step("serve", True, f"{server} at {endpoint} answers the same numbers", began)
 
 

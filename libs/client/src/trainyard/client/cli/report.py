@@ -26,7 +26,7 @@ def report(
 ) -> None:
     """What a conversion tried, how far off each output is at most, and where its files lie."""
     with yard(ctx) as gateway:
-        path = report_of(_view(gateway, conversion))
+        path = report_of(find(gateway, conversion))
     document = read(path)
     if as_json:
         output.as_json(document)
@@ -34,7 +34,8 @@ def report(
         output.console.print(shown(document, path))
 
 
-def _view(gateway: Yard, some_id: str) -> ConversionView:
+def find(gateway: Yard, some_id: str) -> ConversionView:
+    """By a conversion's id or its job's. Raises NotFound."""
     try:
         return gateway.conversion(some_id)
     except NotFound:

@@ -11,6 +11,7 @@ import typer
 from trainyard.client.cli import (
     convert,
     deadletters,
+    deploy,
     exits,
     frameworks,
     images,
@@ -48,7 +49,7 @@ def root(
     ctx.obj = Context(url, token)
 
 
-for module in (jobs, streams, convert, report, serve, frameworks, local):
+for module in (jobs, streams, convert, report, serve, deploy, frameworks, local):
     module.register(app)
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(images.app, name="images")

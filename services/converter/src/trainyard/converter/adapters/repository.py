@@ -30,7 +30,7 @@ def to_text(config: ModelConfig) -> str:
     if config.max_batch_size:
         message.dynamic_batching.SetInParent()
     message.instance_group.add(kind=model_config_pb2.ModelInstanceGroup.KIND_CPU, count=1)
-    return _text(message)
+    return text_of(message)
 
 
 def to_ensemble_text(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> str:
@@ -42,7 +42,7 @@ def to_ensemble_text(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> s
         entry = message.ensemble_scheduling.step.add(model_name=step.model, model_version=step.version)
         entry.input_map.update(step.inputs)
         entry.output_map.update(step.outputs)
-    return _text(message)
+    return text_of(message)
 
 
 def _message(config: ModelConfig, platform: str) -> Any:
@@ -55,7 +55,8 @@ def _message(config: ModelConfig, platform: str) -> Any:
     return message
 
 
-def _text(message: Any) -> str:
+def text_of(message: Any) -> str:
+    """Of Triton's own ModelConfig."""
     text = str(text_format.MessageToString(message))
     # Protobuf leaves a 0 out; the reader of the file should see that it was decided.
     return text if message.max_batch_size else text + "max_batch_size: 0\n"
@@ -66,27 +67,36 @@ def write_ensemble(repository: Path, ensemble: Ensemble, models: Mapping[str, Mo
     text = to_ensemble_text(ensemble, models)
     folder = repository / ensemble.config.name
     (folder / "1").mkdir(parents=True, exist_ok=True)
-    _replace(folder / "config.pbtxt", text)
+    replace(folder / "config.pbtxt", text)
 
 
 def write(repository: Path, config: ModelConfig, onnx: Path, origin: str = "") -> int:
-    """Adds the model as its next version and returns its number; a version is never written over, also when several
-    converters publish at once. `origin` (a conversion's id): the version that came from there before is left as it is."""
+    """Adds the model as its next version and returns its number; see `add`."""
     text = to_text(config)
-    folder = repository / config.name
+    beside = {LABELS: "\n".join(config.labels) + "\n"} if config.labels else {}
+    return add(repository, config.name, text, onnx, beside, origin)
+
+
+def add(repository: Path, name: str, text: str, model: Path, beside: Mapping[str, str], origin: str = "") -> int:
+    """Adds `model` (a file, or the folder of a version) as the next version of `name`; a version is never written over, also
+    when several add at once. `origin` (a conversion's id): the version that came from there before is left as it is."""
+    folder = repository / name
     folder.mkdir(parents=True, exist_ok=True)
     known = versions(folder)
-    for version in known:
-        if origin and _origin(folder / str(version)) == origin:
-            return version
+    there = next((item for item in known if origin and _origin(folder / str(item)) == origin), None)
+    if there is not None:
+        return there
     writing = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
     writing.chmod(0o755)
-    shutil.copy2(onnx, writing / "model.onnx")
+    if model.is_dir():
+        shutil.copytree(model, writing, dirs_exist_ok=True)
+    else:
+        shutil.copy2(model, writing / "model.onnx")
     if origin:
         (writing / ORIGIN).write_text(origin)
-    if config.labels:
-        _replace(folder / LABELS, "\n".join(config.labels) + "\n")
-    _replace(folder / "config.pbtxt", text)
+    for file, content in beside.items():
+        replace(folder / file, content)
+    replace(folder / "config.pbtxt", text)
     version = max(known, default=0) + 1
     while True:
         try:
@@ -112,8 +122,9 @@ def _origin(version: Path) -> str:
         return ""
 
 
-def _replace(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-        file.write(text)
+def replace(path: Path, content: str | bytes) -> None:
+    """Whole or not at all, for whoever reads it meanwhile."""
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
     Path(file.name).chmod(0o644)
     Path(file.name).replace(path)
