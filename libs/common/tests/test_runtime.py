@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging as stdlib
@@ -20,6 +21,7 @@ import structlog
 
 from trainyard.common.bus.context import traceparent
 from trainyard.common.errors import InvalidInput, TrainyardError
+from trainyard.common.loopback import free_port
 from trainyard.common.runtime import health, logging, tracing
 from trainyard.common.runtime.run import listen
 from trainyard.common.runtime.settings import RuntimeSettings, is_loopback
@@ -61,6 +63,22 @@ def test_a_port_in_use_is_told() -> None:
         holder.listen()
         with pytest.raises(TrainyardError, match="TRAINYARD_BASE_PORT"):
             listen("127.0.0.1", holder.getsockname()[1])
+
+
+async def test_answers_do_not_wait_for_acknowledgements() -> None:
+    delays: list[int] = []
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        delays.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listener = listen("127.0.0.1", free_port())
+    async with await asyncio.start_server(answer, sock=listener):
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    assert delays == [1]
 
 
 async def test_health_paths() -> None:
