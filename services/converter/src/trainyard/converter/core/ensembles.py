@@ -65,7 +65,7 @@ def check(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> None:
             problems.append(Problem(words, step.where))
     if problems:  # what follows would speak of tensors that are not there
         raise InvalidInput(problems)
-    problems += _connected(_makers(ensemble, models), _takers(ensemble, models))
+    problems += _connected(*_ends(ensemble, models))
     if problems:
         raise InvalidInput(problems)
     order(ensemble)
@@ -125,20 +125,19 @@ def _agree(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return len(one) == len(other) and all(a == b or -1 in {a, b} for a, b in zip(one, other, strict=True))
 
 
-def _makers(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> list[tuple[str, _End]]:
-    found = [(item.name, _End("the ensemble's input", item)) for item in _whole(ensemble.config).inputs]
+def _ends(
+    ensemble: Ensemble, models: Mapping[str, ModelConfig]
+) -> tuple[list[tuple[str, _End]], list[tuple[str, _End]]]:
+    """By the ensemble's tensor: what makes it, and what takes it."""
+    config = _whole(ensemble.config)
+    makers = [(item.name, _End("the ensemble's input", item)) for item in config.inputs]
+    takers = [(item.name, _End("the ensemble's output", item)) for item in config.outputs]
     for step in ensemble.steps:
-        outputs = {item.name: item for item in _whole(models[step.model]).outputs}
-        found += [(tensor, _End(step.where, outputs[name])) for name, tensor in step.outputs.items()]
-    return found
-
-
-def _takers(ensemble: Ensemble, models: Mapping[str, ModelConfig]) -> list[tuple[str, _End]]:
-    found = [(item.name, _End("the ensemble's output", item)) for item in _whole(ensemble.config).outputs]
-    for step in ensemble.steps:
-        inputs = {item.name: item for item in _whole(models[step.model]).inputs}
-        found += [(tensor, _End(step.where, inputs[name])) for name, tensor in step.inputs.items()]
-    return found
+        model = _whole(models[step.model])
+        for ends, mapped, tensors in ((makers, step.outputs, model.outputs), (takers, step.inputs, model.inputs)):
+            by_name = {item.name: item for item in tensors}
+            ends += [(tensor, _End(step.where, by_name[name])) for name, tensor in mapped.items()]
+    return makers, takers
 
 
 def _whole(config: ModelConfig) -> ModelConfig:

@@ -44,7 +44,7 @@ class SharedFolder:
         version = repository.add(self._folder, name, text, model.version, beside, model.conversion_id)
         if version in known:  # it came from this conversion before
             if version != max(known):
-                config.version_policy.specific.versions.append(version)
+                config.version_policy.specific.versions[:] = [item for item in known if item <= version][-keep:]
             repository.replace(home / "config.pbtxt", repository.text_of(config))
 
         def undo() -> None:
