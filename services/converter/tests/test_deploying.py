@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ async def test_a_conversion_brings_its_proof_and_its_tolerance(folder: Path) -> 
         found.error({**expected, "y": expected["y"] + 7})
     with pytest.raises(TrainyardError, match="answers without 'z'"):
         found.error({"y": expected["y"]})
+
+
+async def test_a_lower_precision_is_held_to_its_own_bounds(folder: Path) -> None:
+    found = replace(model.read(folder), tolerances={})
+    near = {name: value * value.dtype.type(1.005) for name, value in found.proof.outputs.items()}
+    with pytest.raises(TrainyardError, match="answers other numbers"):
+        found.error(near)
+    assert replace(found, precision="float16").error(near) > 0
+    far = {name: value * value.dtype.type(1.5) for name, value in found.proof.outputs.items()}
+    with pytest.raises(TrainyardError, match="answers other numbers"):
+        replace(found, precision="float16").error(far)
 
 
 async def test_a_configuration_is_made_for_its_new_place(folder: Path) -> None:
