@@ -109,14 +109,10 @@ def _silent(outcome: Outcome, what: str) -> Exception:
         return ModelFault(f"{what} was ended: it used more processor time than it may")
     if outcome.code is not None and outcome.code < 0:
         name = signal.strsignal(-outcome.code) or f"signal {-outcome.code}"
-        return ExportFault(f"{what} crashes what reads it ({name}), as broken files do{spoken(outcome)}")
-    return ExportFault(f"the export ended with code {outcome.code}{spoken(outcome) or ', without a word'}")
-
-
-def spoken(outcome: Outcome) -> str:
-    """Its last words, after a colon; empty where there are none."""
-    last = outcome.output.strip().splitlines()[-1:]
-    return f": {line(last[0][:300])}" if last else ""
+        # There is nothing in its last words that explains it.
+        return ExportFault(f"{what} crashes what reads it ({name}), as broken files do")
+    last = outcome.output.strip().splitlines()[-1:] or ["without a word"]
+    return ExportFault(f"the export ended with code {outcome.code}: {line(last[0][:300])}")
 
 
 def own(file: Path) -> None:
