@@ -114,6 +114,11 @@ def whole() -> bytes:
     return model([node("Relu")], [numpy_helper.from_array(np.zeros(1000, np.float32), "w")])
 
 
+def nothing() -> bytes:
+    """No rows of x: whatever runs it computes the same."""
+    return model([node("Slice", "x zero zero one")], [constant("zero", 0), constant("one", 1)])
+
+
 def repeated() -> bytes:
     """Thirty steps that each put ten copies of the last one in a row."""
     nodes = [node("Concat", " ".join([f"a{i}"] * 10), f"a{i + 1}", axis=1) for i in range(30)]
@@ -148,6 +153,8 @@ BAD: dict[str, tuple[Make, str]] = {
         enlarged,
         "running Resize node. Name:'' Status Message: Failed to allocate memory",
     ),
+    "an input of nothing": (lambda: model([node("Relu")], shape=("batch", 0)), "'x' has a dimension of 0"),
+    "an output of nothing": (nothing, "every output is empty on all inputs, so there is nothing to compare"),
     "copies of copies": (repeated, "Integer overflow computing Concat output length"),
     "ten thousand graphs inside one another": (nested, "cannot be read as ONNX: Error parsing message"),
     "a circle": (cyclic, "cannot be read as ONNX: the graph is not acyclic"),

@@ -13,7 +13,7 @@ from trainyard.converter.adapters.check import CheckRequest
 from trainyard.converter.core import cases, gate, ladder, ties
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.gate import Comparison
-from trainyard.converter.ports import Exported, ExportFault, Tell
+from trainyard.converter.ports import Exported, ExportFault, ModelFault, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, export_request
 from trainyard.converter.record import Record
 
@@ -32,6 +32,7 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
             await tell("verify", f"comparing {len(record.cases)} inputs", fraction + 0.4 / len(rungs))
             checked = await check.run(check_request(record, exported.onnx, f"rung-{index}-check"), tools.limits)
             comparisons = await asyncio.to_thread(held, record, exported, checked.found)
+            _empty(record, exported)
         except ExportFault as error:
             faults.append(str(error))
             record.step(rung.describe(), False, faults[-1], began)
@@ -70,6 +71,21 @@ def held(record: Record, exported: Exported, found: Mapping[str, Mapping[str, Ar
     for case in record.cases:
         comparisons += compared(record, case, exported.references, found[case])
     return comparisons
+
+
+def _empty(record: Record, exported: Exported) -> None:
+    """Tells of outputs that no comparison has seen a number of. Raises ModelFault where there is no other."""
+    empty = [
+        name
+        for name in exported.output_names
+        if not any(references[name].size for references in exported.references.values())
+    ]
+    if len(empty) == len(exported.output_names):
+        raise ModelFault(
+            "every output is empty on all inputs, so there is nothing to compare: held-out samples may help"
+        )
+    for name in empty:
+        record.note(f"output {name!r} is empty on all inputs, so nothing of it was compared")
 
 
 def compared(

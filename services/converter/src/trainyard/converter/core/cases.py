@@ -83,6 +83,10 @@ def shape_of(spec: TensorSpec, batch: int, free: int = FREE) -> tuple[int, ...]:
 
 
 def _fit(inputs: Sequence[TensorSpec], batch: int, free: int) -> None:
+    for spec in inputs:
+        if 0 in spec.shape:
+            words = f"{spec.name!r} has a dimension of 0: the model takes nothing, so there is nothing to compare"
+            raise InvalidInput.one(words, "convert.inputs")
     needed = sum(math.prod(shape_of(spec, batch, free)) * dtype_of(spec).itemsize for spec in inputs)
     if needed > MOST:
         words = f"inputs of a batch of {batch} take {human_bytes(needed)}, the most is {human_bytes(MOST)}"
