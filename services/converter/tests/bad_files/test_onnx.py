@@ -237,3 +237,12 @@ EXPORTED: dict[str, tuple[Make, str]] = {
 async def test_what_was_exported_is_run_within_limits_too(given: Path, kind: str) -> None:
     make, words = EXPORTED[kind]
     assert words in await checked(given, make())
+
+
+async def test_an_output_that_stays_empty_beside_others_is_told(given: Path, convert_file: Any) -> None:
+    whole = onnx.load_from_string(nothing())
+    whole.graph.node.append(node("Relu", "x", "z"))
+    whole.graph.output.append(helper.make_tensor_value_info("z", FLOAT, ["batch", 3]))
+    onnx.save(whole, given / "net.onnx")
+    proven = await convert_file("net.onnx")
+    assert "output 'y' is empty on all inputs, so nothing of it was compared" in proven.report.notes
