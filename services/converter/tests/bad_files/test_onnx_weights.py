@@ -50,11 +50,20 @@ def pipe(folder: Path) -> None:
     os.mkfifo(folder / "pipe.bin")
 
 
+def address(folder: Path) -> None:
+    """A file whose name onnxruntime takes for an address; the offset is what it would read."""
+    place = folder / "*" / "_ORT_MEM_ADDR_"
+    place.mkdir(parents=True)
+    (place / "*").write_bytes(bytes(100))
+    beside(folder, "*/_ORT_MEM_ADDR_/*", offset=64, length=12)
+
+
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "above the folder": (lambda folder: beside(folder, "../secret"), "no place in the model's folder"),
     "at an absolute path": (lambda folder: beside(folder, "/etc/passwd"), "no place in the model's folder"),
     "behind a backslash": (lambda folder: beside(folder, "..\\secret"), "no place in the model's folder"),
     "behind a NUL": (lambda folder: beside(folder, "honest.bin\0.."), "no place in the model's folder"),
+    "at an address in memory": (address, "references an ORT in-memory address marker"),
     "behind a link": (linked, "which is a link"),
     "behind a hard link": (hard_linked, "no file of its own"),
     "behind a linked folder": (through_a_linked_folder, "which is a link"),

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from trainyard.common.errors import Retryable
 from trainyard.converter.adapters.files import UNREADABLE, load_arrays
@@ -26,7 +27,16 @@ LARGEST_ANSWER = 16 * 2**20
 LONGEST = 2000
 """Characters of a fault: the innermost cause of an exporter is long, a flood is longer."""
 Count = Annotated[int, Field(ge=0)]
-Name = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+def _shown(name: str) -> str:
+    """What a terminal or a page would act on instead of showing it is no name."""
+    if not name.isprintable():
+        raise PydanticCustomError("shown", "a name that cannot be shown")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_shown)]
 
 
 class _Told(BaseModel):
@@ -69,7 +79,7 @@ class Check(Answer):
 
     opset: Count
     ir_version: Count
-    operators: dict[str, Count]
+    operators: dict[Name, Count]
     inputs: list[Described]
     outputs: Annotated[list[Described], Field(min_length=1)]
 
@@ -100,6 +110,10 @@ def told(folder: Path, outcome: Outcome, form: type[Form], what: str = "the mode
         return form.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "shown":
+            raise ModelFault(
+                f"{what} has {first['msg']}, {line(repr(first['input'])[:200])}: give it another"
+            ) from error
         place = ".".join(map(str, first["loc"])) or "JSON"
         raise ModelFault(f"{what} was ended: its answer is none ({line(place)}: {line(first['msg'])})") from error
 
