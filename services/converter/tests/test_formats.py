@@ -12,6 +12,7 @@ import pytest
 from trainyard.common.contract.conversions import Format, TensorSpec
 from trainyard.common.errors import InvalidInput
 from trainyard.converter import workers
+from trainyard.converter.adapters import archives
 from trainyard.converter.adapters.opening import format_of
 from trainyard.converter.core import formats, signatures, targets
 from trainyard.converter.core.triton import Tensor
@@ -104,3 +105,17 @@ def test_an_input_that_no_request_could_declare_is_refused_by_name() -> None:
         signatures.declared([Tensor("words", "tensor(string)", (-1,))])
     with pytest.raises(InvalidInput, match="does not say what goes in"):
         signatures.declared([])
+
+
+def test_a_zip_of_countless_members_is_not_read_here(tmp_path: Path) -> None:
+    small = archive(tmp_path / "small.zip", "a")
+    assert archives.readable(small)
+    content = small.read_bytes()
+    (tmp_path / "large.zip").write_bytes(content[:-10] + (2**30).to_bytes(4, "little") + content[-6:])
+    assert not archives.readable(tmp_path / "large.zip")
+    # Of a zip64 the other end counts, whatever this one says.
+    locator = b"PK\x06\x06" + bytes(36) + (2**40).to_bytes(8, "little") + bytes(8) + b"PK\x06\x07" + bytes(16)
+    (tmp_path / "zip64.zip").write_bytes(content[:-22] + locator + content[-22:])
+    assert not archives.readable(tmp_path / "zip64.zip")
+    (tmp_path / "empty.zip").touch()
+    assert archives.readable(tmp_path / "empty.zip")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,14 @@ def two_faced(file: Path) -> None:
     file.write_bytes(b"\xff" * 64 + written.getvalue())
 
 
+def countless(file: Path) -> None:
+    """Four hundred thousand entries that all are of one empty member."""
+    member = b"PK\x03\x04" + bytes(22) + b"\x01\0\0\0" + b"a"
+    directory = (b"PK\x01\x02" + bytes(24) + b"\x01" + bytes(17) + b"a") * 400_000
+    end = struct.pack("<HHHHIIH", 0, 0, 65535, 65535, len(directory), len(member), 0)
+    file.write_bytes(member + directory + b"PK\x05\x06" + end)
+
+
 BAD: dict[str, tuple[str, Make, dict[str, Any], str]] = {
     "nothing there": ("net.onnx", lambda file: None, {}, "there is no model at"),
     "an empty file": ("net.onnx", lambda file: file.touch(), {}, "net.onnx cannot be read as ONNX"),
@@ -104,6 +113,7 @@ BAD: dict[str, tuple[str, Make, dict[str, Any], str]] = {
     "an archive that slips as a model": ("net.onnx", slipping, {}, "net.onnx cannot be read as ONNX"),
     "an archive with a link": ("net.bin", linking, {"format": "onnx"}, "net.bin cannot be read as ONNX"),
     "an archive of too many members": ("net.bin", crowded, {}, "net.bin is in no format that is known here"),
+    "an archive of countless members": ("net.bin", countless, {}, "net.bin is in no format that is known here"),
     "half an archive": ("net.bin", lambda file: file.write_bytes(b"PK\x03\x04" + bytes(100)), {}, "in no format"),
     "two formats in one": ("net.onnx", two_faced, {}, "net.onnx cannot be read as ONNX"),
     "a pointer to a file": (

@@ -78,6 +78,14 @@ def endless(file: Path) -> None:
     file.symlink_to(file)
 
 
+def countless(file: Path) -> None:
+    """Four hundred thousand entries that all are of one empty member."""
+    member = b"PK\x03\x04" + bytes(22) + b"\x01\0\0\0" + b"a"
+    directory = (b"PK\x01\x02" + bytes(24) + b"\x01" + bytes(17) + b"a") * 400_000
+    end = struct.pack("<HHHHIIH", 0, 0, 65535, 65535, len(directory), len(member), 0)
+    file.write_bytes(member + directory + b"PK\x05\x06" + end)
+
+
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "pickles in an array": (pickled, "cannot be read as .npz: Object arrays cannot be loaded"),
     "a pickle": (bare_pickle, "cannot be read as .npz: "),
@@ -97,6 +105,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda file: patched(file, 10, struct.pack("<H", 77)),
         "cannot be read as .npz",
     ),
+    "countless members": (countless, "has more members than are read (a few hundred rows prove as much)"),
     "half an archive": (
         lambda file: (large(file), file.write_bytes(file.read_bytes()[:150])),
         "cannot be read as .npz",

@@ -15,6 +15,7 @@ import numpy as np
 
 from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import InvalidInput
+from trainyard.converter.adapters import archives
 from trainyard.converter.core.cases import Array
 
 MOST_SAMPLES = 2 * 2**30
@@ -85,6 +86,8 @@ class TooMuch(ValueError):
 
 def load_arrays(file: Path, most: int = MOST_UNPACKED) -> dict[str, Array]:
     """The arrays of an .npz by name, without pickles, up to `most` bytes. Raises TooMuch, or one of UNREADABLE."""
+    if not archives.readable(file):
+        raise TooMuch(f"{file} has more members than are read")
     with file.open("rb") as stream:
         stored = np.load(stream, allow_pickle=False)
         if not isinstance(stored, np.lib.npyio.NpzFile):

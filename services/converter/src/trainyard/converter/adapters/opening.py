@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trainyard.common.contract.conversions import Format
 from trainyard.common.errors import InvalidInput
+from trainyard.converter.adapters import archives
 from trainyard.converter.adapters.files import there
 from trainyard.converter.core import formats
 
@@ -28,6 +29,8 @@ def format_of(path: Path, framework: str | None = None, named: Format | None = N
 
 def _members(path: Path) -> list[str]:
     try:
+        if not archives.readable(path):
+            return []
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # the last: a zip of a newer version
