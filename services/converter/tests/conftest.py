@@ -34,6 +34,7 @@ from trainyard.converter.ports import (
     ExportFault,
     ExportRequest,
     Inspected,
+    Layers,
     ModelFault,
     TargetRequest,
     Written,
@@ -113,6 +114,9 @@ class AffineExporter:
             references[case] = {"y": y, "z": y.astype(np.float64)}
         model = affine(request.folder / "model.onnx", batch=2 if act == "fixed" else "batch")
         return Exported(model, references, ("y", "z"), 0, "numpy", "none")
+
+    async def layers(self, request: ExportRequest) -> Layers:
+        raise ExportFault("an affine model has no layers")
 
 
 class AffineTargets:

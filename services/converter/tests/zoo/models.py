@@ -217,6 +217,25 @@ class Fails(nn.Module):
         return x @ torch.zeros(99, 2)
 
 
+class Sly(nn.Module):
+    """Its second layer computes something else where it is exported."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Linear(3, 8), nn.Tanh())
+        self.second = Shifted(8, 8)
+        self.third = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
+
+    def forward(self, x):
+        return self.third(self.second(self.first(x)))
+
+
+class Shifted(nn.Linear):
+    def forward(self, x):
+        exported = torch.onnx.is_in_onnx_export() or torch.compiler.is_compiling()
+        return super().forward(x + (1 if exported else 0))
+
+
 def lstm():
     return Recurrent(nn.LSTM)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from trainyard.converter import diagnosing
 from trainyard.converter.adapters import check
 from trainyard.converter.adapters.check import CheckRequest
 from trainyard.converter.core import cases, gate, ladder, ties
@@ -51,7 +52,8 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
     # The newest exporter's words name the user's own line; the older one's, the operator that it lacks.
     told = "; ".join(dict.fromkeys((faults[0], faults[-1])))
     if record.comparisons:
-        raise ConversionFault("numbers", f"the numbers differ: {told}")
+        where = await diagnosing.begins(record, tools)
+        raise ConversionFault("numbers", f"the numbers differ: {told}{where}")
     raise ConversionFault("export", f"the model cannot be exported: {told}")
 
 

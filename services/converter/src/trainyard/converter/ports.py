@@ -74,6 +74,14 @@ class Exported:
     """What `references` took."""
 
 
+@dataclass(frozen=True, slots=True)
+class Layers:
+    names: tuple[str, ...]
+    """In the order in which they are done."""
+    file: Path
+    """An .npz of what they give, in the same order."""
+
+
 class Exporter(Protocol):
     def session(self) -> AbstractAsyncContextManager[Exporter]:
         """The same for one model: a process that has looked at it may stay for its export, and ends with the session."""
@@ -86,6 +94,10 @@ class Exporter(Protocol):
     async def export(self, request: ExportRequest) -> Exported:
         """In the image's interpreter, in a sandbox. Raises ModelFault, ExportFault, or Retryable when the machine is at
         fault."""
+        ...
+
+    async def layers(self, request: ExportRequest) -> Layers:
+        """What each layer gives for the request's one case. Raises like `export`; ExportFault where a format has none."""
         ...
 
 
@@ -159,6 +171,10 @@ class Rewriter(Protocol):
 
     async def differences(self, reference: Path, other: Path, inputs: Case, folder: Path) -> list[Difference]:
         """Of every tensor that both graphs have, in the order of the first."""
+        ...
+
+    async def seen(self, onnx: Path, layers: Layers, inputs: Case, folder: Path) -> list[bool | None]:
+        """For each layer whether what it gives is there in the graph; None where it gives nothing to tell it by."""
         ...
 
     async def time(self, onnx: Path, inputs: Case, folder: Path) -> Timing:

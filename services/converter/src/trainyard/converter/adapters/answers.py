@@ -74,6 +74,12 @@ class Export(Answer):
     output_names: Annotated[list[Name], Field(min_length=1)]
 
 
+class Named(Answer):
+    """Layers, in their order."""
+
+    names: list[Name]
+
+
 class Check(Answer):
     """Of what was exported, by the runtime that will serve it."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.core.cases import Case
-from trainyard.converter.ports import Exported, ExportRequest, Inspected
+from trainyard.converter.ports import Exported, ExportRequest, Inspected, Layers
 
 Interpreter = Callable[[ExportRequest], Awaitable[Path]]
 """The Python that reads a request's model; builds its image first where it is missing."""
@@ -41,6 +41,14 @@ class WorkerExporter:
 
     async def export(self, request: ExportRequest) -> Exported:
         return await asyncio.to_thread(answer, request.folder, await self._run(request), self._limits, request.cases)
+
+    async def layers(self, request: ExportRequest) -> Layers:
+        python = await self._interpreter(request)
+        wanted = {**document(request), "layers_of": "model"}
+        outcome = await worker.run(python, request.folder, wanted, request.cases, self._limits)
+        told = await asyncio.to_thread(answers.told, request.folder, outcome, answers.Named)
+        answers.own(request.folder / "layers.npz")
+        return Layers(tuple(told.names), request.folder / "layers.npz")
 
     async def _run(self, request: ExportRequest) -> sandbox.Outcome:
         python = await self._interpreter(request)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.core.cases import Case
 from trainyard.converter.core.divergence import Difference
-from trainyard.converter.ports import RewriteRequest, Rewritten, Timing
+from trainyard.converter.ports import Layers, RewriteRequest, Rewritten, Timing
 
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 WHAT = "the changed model"
@@ -38,6 +38,11 @@ class _Difference(BaseModel):
 
 class _Differences(answers.Answer):
     differences: list[_Difference]
+
+
+class _Seen(answers.Answer):
+    seen: list[answers.Count]
+    silent: list[answers.Count]
 
 
 class _Timing(answers.Answer):
@@ -68,6 +73,11 @@ class WorkerRewriter:
         document = {"reference": str(reference), "other": str(other)}
         told = await self._run("divergence", folder, document, {"case": inputs}, _Differences)
         return [item.difference() for item in told.differences]
+
+    async def seen(self, onnx: Path, layers: Layers, inputs: Case, folder: Path) -> list[bool | None]:
+        document = {"onnx": str(onnx), "layers": str(layers.file)}
+        told = await self._run("matching", folder, document, {"case": inputs}, _Seen)
+        return [None if at in told.silent else at in told.seen for at in range(len(layers.names))]
 
     async def time(self, onnx: Path, inputs: Case, folder: Path) -> Timing:
         told = await self._run("timing", folder, {"onnx": str(onnx)}, {"case": inputs}, _Timing)

@@ -42,6 +42,14 @@ def first(differences: Sequence[Difference]) -> Difference | None:
     return next((item for grown, item in growth(differences) if grown > NOTABLE), None)
 
 
+def between(names: Sequence[str], seen: Sequence[bool | None]) -> tuple[str, str] | None:
+    """The last layer that is found again in another graph, empty where none is, and the first one behind it that is not.
+    None: every layer is, and what differs comes after them."""
+    last = max((at for at, found in enumerate(seen) if found), default=-1)
+    lost = next((name for name, found in zip(names[last + 1 :], seen[last + 1 :], strict=True) if found is False), None)
+    return None if lost is None else (names[last] if last >= 0 else "", lost)
+
+
 def worst(differences: Sequence[Difference], count: int, without: Collection[str]) -> tuple[str, ...]:
     """Tensors of the `count` nodes that add most, beside those that are known."""
     adding = [(grown, item) for grown, item in growth(differences) if grown > 0 and item.tensor not in without]

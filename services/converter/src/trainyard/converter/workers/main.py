@@ -76,6 +76,8 @@ def limit(limits):
 
 
 def step(request):
+    if request.get("layers_of"):
+        return layers
     if "task" in request:
         return lambda request, folder: family(request).answer(request, load_cases(folder), folder)
     if "target" in request:
@@ -101,6 +103,19 @@ def convert(request, folder):
     except SystemExit as error:  # some exporters end the process that they were called in
         raise Fault("export", sentence(error))
     return dict(answer, output_names=list(next(iter(references.values()))))
+
+
+def layers(request, folder):
+    """What each layer of the model gives for one input."""
+    model = family(request).load(request)
+    if not hasattr(model, "layers"):
+        raise Fault("export", f"{request['format']} does not show its layers")
+    (inputs,) = load_cases(folder).values()
+    found = model.layers(inputs)
+    import numpy
+
+    numpy.savez(os.path.join(folder, "layers.npz"), **{f"{at:05d}": array for at, (_, array) in enumerate(found)})
+    return {"framework": model.framework, "names": [name for name, _ in found]}
 
 
 def write(request, folder):

@@ -88,6 +88,7 @@ class Keras(Function):
             raise Fault(
                 "model", f"the {type(model).__name__} was saved before it knew its inputs: call it once, then save it"
             )
+        self.model = model
         structure = model.inputs[0] if isinstance(model, keras.Sequential) else model.input
         single = not isinstance(structure, (list, tuple, dict))
         tensors = flat(structure)
@@ -99,6 +100,21 @@ class Keras(Function):
             names_of(model),
             int(sum(numpy.prod(weight.shape) for weight in model.weights)),
         )
+
+    def layers(self, inputs):
+        """Of a functional or sequential model, whose layers are known before it is called."""
+        import keras
+
+        found = []
+        shown = [layer for layer in self.model.layers if not isinstance(layer, keras.layers.InputLayer)]
+        looked = keras.Model(self.model.inputs, [layer.output for layer in shown])
+        answers = looked([tf.constant(inputs[spec["name"]]) for spec in self.specs()], training=False)
+        for layer, answer in zip(shown, answers):
+            for tensor in flat(answer):
+                if tf.as_dtype(tensor.dtype).is_floating:
+                    words = f"{layer.name} ({type(layer).__name__})"
+                    found.append((words, numpy.asarray(tensor).astype(numpy.float64)))
+        return found
 
 
 class SavedModel(Function):

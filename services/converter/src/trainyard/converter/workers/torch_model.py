@@ -5,6 +5,7 @@ import warnings
 
 import torch
 
+from trainyard.converter.workers import torch_layers
 from trainyard.converter.workers.frame import Fault, example_of, flat, made, named, sentence, where
 from trainyard.converter.workers.torch_archive import harmless, reason
 
@@ -46,6 +47,11 @@ class Model:
 
     def failure(self, error):
         return sentence(error)
+
+    def layers(self, inputs):
+        return torch_layers.layers(
+            self.module, [torch.from_numpy(inputs[spec["name"]]) for spec in self.request["inputs"]]
+        )
 
     def export(self, rung, references, path):
         specs, names = self.request["inputs"], list(next(iter(references.values())))
