@@ -60,7 +60,6 @@ async def convert(request: ConversionRequested, tools: Tools, tell: Tell) -> Pro
 async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     await tell("prepare", "looking at the model and its samples", 0.02)
     await prepare(record, tools)
-    lowering.demand(record)
     as_it_was = await climb(record, tools, tell)
     exported = await optimise(record, tools, as_it_was, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")

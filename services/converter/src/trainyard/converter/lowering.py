@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from trainyard.common.contract.conversions import Precision
-from trainyard.common.errors import InvalidInput
 from trainyard.converter.adapters import check
 from trainyard.converter.climbing import check_request
 from trainyard.converter.core import cases, divergence, gate, precision
@@ -24,15 +23,6 @@ from trainyard.converter.record import Record
 TRIES = 8
 """Twice as many nodes are given back each time, so that 255 are at most."""
 LABELLED = "all labelled samples"
-
-
-def demand(record: Record) -> None:
-    """Raises InvalidInput before anything is exported."""
-    wanted = record.spec.precision
-    if wanted and precision.LOWER[wanted].calibrated and not record.samples:
-        raise InvalidInput.one(
-            f"{wanted} takes the range of every tensor from samples", "convert.samples", "give some, or int8-dynamic"
-        )
 
 
 async def lower(record: Record, tools: Tools, exported: Exported, tell: Tell) -> None:

@@ -116,6 +116,13 @@ class ConvertSpec(Spec):
             raise ValueError("this format does not say what goes into the model: give name, dtype and shape of each input")
         return value
 
+    @field_validator("precision")
+    @classmethod
+    def _has_ranges(cls, value: Precision | None, info: ValidationInfo) -> Precision | None:
+        if value == "int8" and not info.data.get("samples"):
+            raise ValueError("int8 takes the range of every tensor from samples: give some (samples), or int8-dynamic")
+        return value
+
 
 class ConversionSpec(Spec):
     """A conversion on its own: the same block, with where the code and the files are."""
