@@ -46,6 +46,9 @@ def shaped(dimension: int) -> Damage:
     return change
 
 
+READ = " cannot be read"
+"""As TFLite, or at all: what lies beyond the end of the bytes decides which."""
+
 BAD: dict[str, tuple[str, Damage, str]] = {
     "half of it": (
         "honest.tflite",
@@ -55,17 +58,17 @@ BAD: dict[str, tuple[str, Damage, str]] = {
     "its name alone": (
         "honest.tflite",
         lambda content: content[:8],
-        "net.tflite cannot be read as TFLite: Model provided is schema version 0",
+        READ,
     ),
     "noise after its name": (
         "honest.tflite",
         lambda content: content[:8] + b"\xff" * 500,
-        "net.tflite cannot be read as TFLite: Model provided is schema version 0",
+        READ,
     ),
     "zeros after its name": (
         "honest.tflite",
         lambda content: content[:8] + bytes(500),
-        "net.tflite cannot be read as TFLite: Model provided is schema version 0",
+        READ,
     ),
     "a root far away": (
         "honest.tflite",
