@@ -168,6 +168,8 @@ def read(request, reader):
         return reader(path)
     except FileNotFoundError:
         raise Fault("model", f"there is no model at {path} (convert.weights)")
+    except MemoryError:
+        raise
     except Exception as error:
         words = re.sub(r"^(\[[\d:]+\] )?\S+\.(cc|cpp):\d+: ", "", first_line(error))  # places in their own source
         raise Fault("model", f"{os.path.basename(path)} cannot be read as {request['format']}: {words}")
