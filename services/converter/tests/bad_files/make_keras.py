@@ -105,7 +105,10 @@ keras_3("deep.keras", '{"class_name": "Sequential", "config": ' + "[" * 100_000 
 keras_3("no_json.keras", "{")
 keras_3("linked.keras", sequential(layer("Flatten")), hdf5(elsewhere))
 keras_3("no_weights.keras", sequential(layer("Dense", units=2)), b"no HDF5")
-keras_3("whole.keras", sequential(layer("Flatten")))
+own = {"module": "__main__", "class_name": "function", "config": "loss", "registered_name": "loss"}
+trained = {"optimizer": {"module": "keras.optimizers", "class_name": "Adam", "config": {}}, "loss": own}
+keras_3("whole.keras", dict(sequential(layer("Flatten")), compile_config=trained))
+keras_3("inner.keras", sequential(dict(sequential(layer("Flatten")), compile_config=trained)))
 with zipfile.ZipFile(folder / "whole.keras", "a") as archive:
     archive.writestr("assets/../../../HARM", "out")
     archive.writestr(HARM, "out")

@@ -30,6 +30,7 @@ BAD = {
     "reading.keras": "reading.keras reads its vocabulary from /",
     "linked.keras": "linked.keras: the weights /kernel lie in another file: save the model as one file",
     "deep.keras": "deep.keras cannot be read as keras: maximum recursion depth exceeded",
+    "inner.keras": "inner.keras takes loss from __main__, which is no part of Keras",
     "no_json.keras": "no_json.keras cannot be read as keras: Expecting property name",
     "no_weights.keras": "no_weights.keras cannot be read as keras: Unable to synchronously open file",
     "lambda.h5": "lambda.h5 holds code (a Lambda layer); convert.trust lets it",
