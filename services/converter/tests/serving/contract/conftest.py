@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -149,6 +150,9 @@ def tritonserver(folder: Path, python: Path, scratch: Path, until_live: Callable
     try:
         until_live(host, process)
         yield host
+    except AssertionError:
+        sys.stderr.write((scratch / "log").read_text()[-4000:])  # why it has ended
+        raise
     finally:
         process.terminate()
         process.wait(60)
