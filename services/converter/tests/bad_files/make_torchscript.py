@@ -60,5 +60,12 @@ class Computes(torch.nn.Module):
         return x * 2
 
 
-for module in (Reads(), Writes(), WritesWhenLoaded(), Endless(), Huge(), Computes()):
+class Chained(torch.nn.Sequential):
+    """Its members bear numbers for names."""
+
+    def __init__(self) -> None:
+        super().__init__(torch.nn.Linear(3, 4), torch.nn.ReLU())
+
+
+for module in (Reads(), Writes(), WritesWhenLoaded(), Endless(), Huge(), Computes(), Chained()):
     torch.jit.script(module).save(str(folder / f"{type(module).__name__}.pt"))

@@ -63,9 +63,14 @@ def before_1_4(folder: Path) -> bytes:
     return written.getvalue()
 
 
-def deep(folder: Path) -> bytes:
+def computing(folder: Path, words: str) -> bytes:
+    """What the model computes, in other words."""
     code = (zipfile.ZipFile(folder / "Computes.pt").read("Computes/code/__torch__.py")).decode()
-    return again(folder / "Computes.pt", code=code.replace("torch.mul(x, 2)", "(" * 10**6 + "x" + ")" * 10**6).encode())
+    return again(folder / "Computes.pt", code=code.replace("torch.mul(x, 2)", words).encode())
+
+
+def deep(folder: Path) -> bytes:
+    return computing(folder, "(" * 10**6 + "x" + ")" * 10**6)
 
 
 BAD: dict[str, tuple[Callable[[Path], bytes], str]] = {
@@ -74,6 +79,18 @@ BAD: dict[str, tuple[Callable[[Path], bytes], str]] = {
     "writes a file when it is loaded": (
         lambda folder: (folder / "WritesWhenLoaded.pt").read_bytes(),
         "may reach files ('save' in code/",
+    ),
+    "a name that is asked for": (
+        lambda folder: computing(folder, 'getattr(torch, "from_file")("/etc/hostname", False, 1)'),
+        "may reach files ('from_file' in code/",
+    ),
+    "a name that is disguised": (
+        lambda folder: computing(folder, 'getattr(torch, "fr\\x6fm_file")("/etc/hostname", False, 1)'),
+        "may reach files ('getattr' in code/",
+    ),
+    "a name that is made up": (
+        lambda folder: computing(folder, 'getattr(getattr(self, "0"), name)(x)'),
+        "may reach files ('getattr' in code/",
     ),
     "code in a folder of capitals": (shouted, "may reach files ('save' in CODE/"),
     "two directories": (two_faced, "may reach files ('save' in code/"),
@@ -114,7 +131,8 @@ async def test_trusted_code_may_reach_files(given: Path, made: Path, convert_fil
     (made / "HARM").unlink()  # so it is seen where code runs
 
 
-async def test_code_that_computes_is_converted(given: Path, made: Path, convert_file: Any) -> None:
-    (given / "net.pt").write_bytes(again(made / "Computes.pt"))
+@pytest.mark.parametrize("model", ["Computes", "Chained"])
+async def test_code_that_computes_is_converted(given: Path, made: Path, convert_file: Any, model: str) -> None:
+    (given / "net.pt").write_bytes(again(made / f"{model}.pt"))
     proven = await convert_file("net.pt", inputs=INPUT, limits=LIMITS)
     assert proven.report.verdict == "proven"

@@ -13,7 +13,9 @@ import torch
 from trainyard.converter.workers.frame import Fault
 
 REACHING = re.compile(rb"\b(from_file|save|getattr)\b")
-"""As words, not as calls: names may be taken apart from calls. What torch writes itself never holds `getattr`."""
+"""As words, not as calls: names may be taken apart from calls."""
+MEMBER = re.compile(rb'\bgetattr(\(\w+, "\w+"\))')
+"""How torch writes a member whose name is a number, as those of `nn.Sequential` are: the name stands there to be read."""
 _NOISE = re.compile(
     r"\[enforce fail at \S+\] |err == 0\. |This is an internal miniz error.*|In PyTorch 2\.6.*"
     r"|Check the documentation.*"
@@ -29,7 +31,7 @@ def harmless(request):
         archive = torch._C.PyTorchFileReader(request["weights"])  # noqa: SLF001 - the one that torch.jit.load has
         members = archive.get_all_records()
         code = [member for member in members if member.lower().startswith("code/") or member.lower().endswith(".py")]
-        found = [(member, REACHING.search(archive.get_record(member))) for member in code]
+        found = [(member, REACHING.search(MEMBER.sub(rb"\1", archive.get_record(member)))) for member in code]
     except (RuntimeError, ValueError, OSError) as error:
         raise Fault("model", f"{name} cannot be read as TorchScript: {reason(error)}")
     if "model.json" in map(str.lower, members):  # its code may lie under any name
