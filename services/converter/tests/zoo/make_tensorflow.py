@@ -29,6 +29,8 @@ recurrent = layers.Dense(2)(layers.GRU(3)(layers.LSTM(6, return_sequences=True)(
 keras.Model(steps, recurrent).save(folder / "recurrent.keras")
 sizes = [keras.Input((None, None, 3)), layers.Conv2D(4, 3, padding="same")]
 keras.Sequential([*sizes, layers.Conv2DTranspose(2, 3, strides=2, padding="same")]).save(folder / "any_size.keras")
+scaled = [keras.Input((4,)), layers.Normalization(mean=[1.0, 2.0, 3.0, 4.0], variance=[0.5, 1.0, 2.0, 4.0])]
+keras.Sequential([*scaled, layers.Dense(2)]).save(folder / "scaled.keras")
 words = [keras.Input((6,), dtype="int32"), layers.Embedding(20, 8, mask_zero=True), layers.LSTM(4)]
 keras.Sequential(words).save(folder / "masked.keras")
 coded = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x * 2)])

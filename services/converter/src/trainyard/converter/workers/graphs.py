@@ -2,6 +2,8 @@
 
 from typing import Any, Iterator  # noqa: UP035 - for an image's interpreter, which may be old
 
+from trainyard.converter.workers.frame import Fault
+
 FLOAT, INT64 = 1, 7
 """Of TensorProto.DataType."""
 
@@ -55,11 +57,24 @@ def whole_categories(graph, width):
         node.input[0] = whole
 
 
+def hold(model, values):
+    """Inputs that are arrays which a function has captured: they become constants, for nobody would give them."""
+    from onnx import numpy_helper
+
+    for value in [value for value in model.graph.input if value.name in values]:
+        model.graph.initializer.append(numpy_helper.from_array(values[value.name], value.name))
+        model.graph.input.remove(value)
+
+
 def rename(model, inputs, outputs):
     """Inputs and outputs, in their order, by these names. An output that is an input, a constant or another output gets an
-    Identity of its own; what bears one of the names inside gives way."""
+    Identity of its own; what bears one of the names inside gives way. Raises Fault."""
     graph = model.graph
     own = [value for value in graph.input if value.name not in {tensor.name for tensor in graph.initializer}]
+    for what, there, wanted in (("inputs", own, inputs), ("outputs", graph.output, outputs)):
+        if len(there) != len(wanted):  # names would go to others
+            words = ", ".join(value.name for value in there)
+            raise Fault("export", f"the exporter made {len(there)} {what} ({words}), there should be {len(wanted)}")
     made = {name for node in graph.node for name in node.output}
     seen = set()
     for value in graph.output:
