@@ -49,6 +49,19 @@ def test_the_widest_range_and_none_at_all() -> None:
     assert np.isfinite(nothing["random, batch 2"]["x"]).all()
 
 
+def test_integers_of_an_edge_are_those_that_the_samples_know() -> None:
+    """silero-vad takes a sampling rate: none of its branches is for a rate of 0."""
+    rate, ids = (
+        TensorSpec(name="rate", dtype="int64", shape=()),
+        TensorSpec(name="ids", dtype="int32", shape=("batch", 4)),
+    )
+    samples = {"rate": np.array(16000), "ids": np.array([[2, 9, 5, 7]] * 2)}
+    built = cases.build([rate, ids], (1, 2), samples)
+    assert {int(case["rate"]) for case in built.values()} == {16000}
+    assert {bool(case["ids"].min() >= 2) and bool(case["ids"].max() <= 9) for case in built.values()} == {True}
+    assert cases.build([ids], (1, 2), None)["zeros, batch 2"]["ids"].max() == 0
+
+
 def test_one_size_is_never_proof_of_a_free_batch() -> None:
     assert cases.sizes([IMAGE], (1,)) == (1, 2, 3)
     assert cases.sizes([IMAGE], (8, 8)) == (8, 2, 3)

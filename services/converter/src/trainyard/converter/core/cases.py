@@ -64,9 +64,13 @@ def build(
             cases[name("samples", batch)] = {spec.name: _rows(spec, usable[spec.name], batch) for spec in inputs}
     batch = batches[len(batches) // 2]
     shapes = {spec.name: shape_of(spec, batch, OTHER_FREE) for spec in inputs}
-    cases[name("zeros", batch)] = {spec.name: np.zeros(shapes[spec.name], dtype_of(spec)) for spec in inputs}
-    cases[name("ones", batch)] = {spec.name: np.ones(shapes[spec.name], dtype_of(spec)) for spec in inputs}
-    cases[name("large", batch)] = {spec.name: _large(random, spec, shapes[spec.name]) for spec in inputs}
+    edges = {
+        "zeros": {spec.name: np.zeros(shapes[spec.name], dtype_of(spec)) for spec in inputs},
+        "ones": {spec.name: np.ones(shapes[spec.name], dtype_of(spec)) for spec in inputs},
+        "large": {spec.name: _large(random, spec, shapes[spec.name]) for spec in inputs},
+    }
+    for kind, arrays in edges.items():
+        cases[name(kind, batch)] = {key: _known(array, usable.get(key)) for key, array in arrays.items()}
     return cases
 
 
@@ -151,3 +155,11 @@ def _large(random: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]
     if dtype.kind != "f":  # an index of 1,000 may be outside of every table
         return random.integers(0, 2, shape).astype(dtype)
     return (_LARGE * random.standard_normal(shape)).astype(dtype)
+
+
+def _known(array: Array, like: Array | None) -> Array:
+    """Integers stay within the samples: they are indices, rates or lengths, and others may mean nothing."""
+    if like is None or array.dtype.kind not in "iu":
+        return array
+    within: Array = np.clip(array, like.min(), like.max())
+    return within
