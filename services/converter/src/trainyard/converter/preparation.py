@@ -13,7 +13,7 @@ from trainyard.common.errors import InvalidInput, Problem, TrainyardError
 from trainyard.converter.adapters import opening, sandbox
 from trainyard.converter.adapters.files import read_arrays
 from trainyard.converter.adapters.worker_rewriter import WorkerRewriter
-from trainyard.converter.core import cases, formats, preprocessing, signatures
+from trainyard.converter.core import cases, conditioning, formats, preprocessing, signatures
 from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, Rewriter, ServingCheck, TargetWriter
@@ -64,7 +64,7 @@ def export_request(record: Record, rung: Rung | None, folder: str) -> ExportRequ
         inputs=tuple(item.model_dump(mode="json") for item in record.inputs),
         output_names=tuple(item.name for item in spec.outputs),
         rung=rung,
-        cases=record.cases,
+        cases={**record.cases, **conditioning.twins(record.cases)},
         folder=record.work(folder),
     )
 
