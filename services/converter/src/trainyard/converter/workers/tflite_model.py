@@ -9,6 +9,8 @@ import tensorflow as tf
 from trainyard.converter.workers.frame import Fault, first_line, named, sentence
 from trainyard.converter.workers.graphs import rename
 
+STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+
 
 def load(request):
     return Model(request)
@@ -27,6 +29,7 @@ class Model:
         except (Exception, SystemExit) as error:
             name = os.path.basename(request["weights"])
             raise Fault("model", f"{name} cannot be read as TFLite: {first_line(error)}")
+        stateless(self.interpreter, os.path.basename(request["weights"]))
         ins, outs = self.interpreter.get_input_details(), self.interpreter.get_output_details()
         names = self.named()
         self.inputs = [described(names.get(item["index"]) or plain(item["name"]), item) for item in ins]
@@ -73,6 +76,14 @@ class Model:
         model, _ = tf2onnx.convert.from_tflite(self.request["weights"], opset=rung["opset"])
         rename(model, [spec["name"] for spec in self.ordered()], list(next(iter(references.values()))))
         onnx.save(model, path)
+
+
+def stateless(interpreter, name):
+    """Refuses a net that remembers what it was asked before: its answers are no function of its inputs."""
+    found = [item["op_name"] for item in interpreter._get_ops_details()]  # noqa: SLF001 - nothing public tells
+    state = sorted({op for op in found if op in STATEFUL})
+    if state:
+        raise Fault("model", f"{name} keeps state between calls ({', '.join(state)}), which a graph of ONNX cannot")
 
 
 def plain(name):
