@@ -1,5 +1,7 @@
-"""In the environment `paddle`: a model as paddle.jit.save writes it. `make_paddle.py FOLDER`"""
+"""In the environment `paddle`: a model as paddle.jit.save writes it, and wrote it before Paddle 3. `make_paddle.py FOLDER`"""
 
+import os
+import subprocess
 import sys
 
 import paddle
@@ -11,4 +13,8 @@ net = nn.Sequential(
 )
 net.eval()
 spec = [paddle.static.InputSpec([None, 3, 16, 16], "float32", "image")]
-paddle.jit.save(net, f"{sys.argv[1]}/net", input_spec=spec)
+FLAG = "FLAGS_enable_pir_api"
+old = os.environ.get(FLAG) == "0"
+paddle.jit.save(net, f"{sys.argv[1]}/{'old' if old else 'net'}", input_spec=spec)
+if not old:
+    subprocess.run([sys.executable, *sys.argv], env={**os.environ, FLAG: "0"}, check=True)

@@ -147,6 +147,7 @@ _BY_NAME: dict[str, Format] = {
     "tflite": "tflite",
     "npz": "jax",
     "msgpack": "jax",
+    "pdmodel": "paddle",
     "joblib": "sklearn",
     "pkl": "sklearn",
     "ubj": "xgboost",

@@ -1,10 +1,11 @@
-"""PaddlePaddle: an inference model, as paddle.jit.save writes it (`.json`, and `.pdiparams` beside it)."""
+"""PaddlePaddle: an inference model, as paddle.jit.save writes it: `.json`, or `.pdmodel` before Paddle 3, and `.pdiparams`
+beside it. Which of the two is read has to be said before paddle is imported.
+"""
 
 import os
 import re
 
 import numpy
-import paddle
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
 from trainyard.converter.workers.graphs import rename
@@ -13,8 +14,12 @@ from trainyard.converter.workers.json_programs import harmless
 REACHING = {"load_combine", "py_func", "read_file", "run_program", "save_combine", "tensorrt_engine"}
 """Operators that reach files or code. Source: the names of operators in paddle.base.libpaddle."""
 
+NEW_PROGRAMS = "FLAGS_enable_pir_api"
+
 
 def load(request):
+    if request["weights"].endswith(".pdmodel"):
+        os.environ[NEW_PROGRAMS] = "0"
     return Model(request)
 
 
@@ -22,6 +27,8 @@ class Model:
     outputs = None
 
     def __init__(self, request):
+        import paddle
+
         self.request = request
         self.path = request["weights"]
         prefix = os.path.splitext(self.path)[0]
@@ -40,6 +47,8 @@ class Model:
         self.parameters = int(sum(numpy.prod(parameter.shape) for parameter in self.layer.parameters()))
 
     def compute(self, inputs, case):
+        import paddle
+
         try:
             with paddle.no_grad():
                 found = flat(self.layer(*[paddle.to_tensor(inputs[spec["name"]]) for spec in self.request["inputs"]]))
@@ -71,5 +80,7 @@ class Model:
 
 
 def described(spec):
+    from paddle.base.data_feeder import convert_dtype
+
     dims = [-1 if dim in (None, -1) else int(dim) for dim in spec.shape]
-    return {"name": spec.name, "dtype": str(spec.dtype).replace("paddle.", ""), "shape": dims}
+    return {"name": spec.name, "dtype": convert_dtype(spec.dtype), "shape": dims}
