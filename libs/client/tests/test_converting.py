@@ -47,6 +47,10 @@ def test_json_is_a_model_unless_it_asks_for_a_conversion(tmp_path: Path) -> None
     assert conversion(job, {})["convert"] == {"name": "a", "weights": "trees.json"}
 
 
+def test_a_name_may_hold_a_colon_as_those_of_tensorflow_do() -> None:
+    assert tensor("serving_default_x:0:float32:batch,3")["name"] == "serving_default_x:0"
+
+
 @pytest.mark.parametrize("text", ["x", "x:float32", "x::batch", "x:float32:batch,three", "x:float32:²"])
 def test_an_input_that_nobody_can_read(text: str) -> None:
     with pytest.raises(InvalidInput, match="--input"):

@@ -100,6 +100,11 @@ def test_a_free_first_dimension_of_every_input_is_the_batch() -> None:
     assert [item.shape for item in fixed] == [(-1, 3), (2, 8)]
 
 
+@pytest.mark.parametrize("name", ["serving_default_x:0", "onnx::MatMul_7", "model/input-1", "0"])
+def test_names_that_exporters_give_can_be_declared(name: str) -> None:
+    assert signatures.declared([Tensor(name, "float32", (-1, 3))])[0].name == name
+
+
 def test_an_input_that_no_request_could_declare_is_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match=r"input 'words' \(tensor\(string\), \[-1\]\) cannot be converted"):
         signatures.declared([Tensor("words", "tensor(string)", (-1,))])

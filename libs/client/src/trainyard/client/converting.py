@@ -52,7 +52,7 @@ def name_of(path: Path) -> str:
 
 def tensor(text: str) -> dict[str, Any]:
     """`name:dtype:dimensions` of one input. Raises InvalidInput."""
-    parts = text.split(":")
+    parts = text.rsplit(":", 2)  # exporters of TensorFlow write names with a colon in them
     if len(parts) != 3 or not all(parts):
         raise InvalidInput.one(f"{text!r} does not describe an input", "--input", EXAMPLE)
     name, dtype, dimensions = parts

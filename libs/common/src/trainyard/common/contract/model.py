@@ -45,7 +45,7 @@ def _no_nul(text: str) -> str:
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 IMPORT_PATH = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
 RESOURCE = r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$"
-TENSOR_NAME = r"^[A-Za-z_][A-Za-z0-9_.]{0,99}$"
+TENSOR_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}$"
 
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
@@ -61,7 +61,7 @@ PATTERNS = {
     LABEL_KEY: "a label's name, such as example.com/team",
     LABEL_VALUE: "a label's value: letters, digits, '-', '_' and '.', at most 63",
     ABSOLUTE: "an absolute path without ':'",
-    TENSOR_NAME: "letters, digits, '_' and '.', not beginning with a digit",
+    TENSOR_NAME: "letters, digits, '_', '.', ':', '/' and '-', beginning with one of the first three",
 }
 """What each pattern asks, in words."""
 
