@@ -31,6 +31,8 @@ sizes = [keras.Input((None, None, 3)), layers.Conv2D(4, 3, padding="same")]
 keras.Sequential([*sizes, layers.Conv2DTranspose(2, 3, strides=2, padding="same")]).save(folder / "any_size.keras")
 scaled = [keras.Input((4,)), layers.Normalization(mean=[1.0, 2.0, 3.0, 4.0], variance=[0.5, 1.0, 2.0, 4.0])]
 keras.Sequential([*scaled, layers.Dense(2)]).save(folder / "scaled.keras")
+groups = [keras.Input((8, 8, 6)), layers.Conv2D(12, 3, groups=3, activation="gelu"), layers.Conv2D(12, 3, groups=12)]
+keras.Sequential(groups).save(folder / "grouped.keras")
 words = [keras.Input((6,), dtype="int32"), layers.Embedding(20, 8, mask_zero=True), layers.LSTM(4)]
 keras.Sequential(words).save(folder / "masked.keras")
 coded = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x * 2)])

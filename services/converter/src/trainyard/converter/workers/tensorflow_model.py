@@ -5,15 +5,15 @@ what tf2onnx is given.
 """
 
 import os
-import warnings
 
 import numpy
 import tensorflow as tf
 
 from trainyard.converter.workers import keras_archive
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
-from trainyard.converter.workers.graphs import hold, rename
+from trainyard.converter.workers.graphs import rename
 from trainyard.converter.workers.tensorflow_graphs import harmless, metas_of
+from trainyard.converter.workers.tensorflow_onnx import model_of
 
 
 def load(request):
@@ -54,7 +54,6 @@ class Function:
 
     def export(self, rung, references, path):
         import onnx
-        import tf2onnx
 
         specs = self.specs()
         signature = [
@@ -63,11 +62,7 @@ class Function:
             )
             for index, spec in enumerate(specs)
         ]
-        function = tf.function(lambda *tensors: self.call(list(tensors)), input_signature=signature)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, _ = tf2onnx.convert.from_function(function, signature, opset=rung["opset"])
-        hold(model, captured(function.get_concrete_function(*signature)))
+        model = model_of(self.call, signature, rung["opset"])
         rename(model, [spec["name"] for spec in specs], list(next(iter(references.values()))))
         onnx.save(model, path)
 
@@ -189,15 +184,6 @@ def chosen(signatures, wanted):
     if len(signatures) == 1:
         return next(iter(signatures.values()))
     raise Fault("model", f"name one of the SavedModel's signatures in convert.signature; it has: {known}")
-
-
-def captured(function):
-    """Name → array of what a function has taken from around it and is no variable: tf2onnx makes inputs of these."""
-    return {
-        inner.name: outer.numpy()
-        for outer, inner in function.graph.captures
-        if outer.dtype not in (tf.resource, tf.variant)
-    }
 
 
 def legacy(request, error):
