@@ -43,8 +43,8 @@ def test_every_service_has_the_same_anatomy(folder: str, package: str) -> None:
     readers = [
         file for file in home.rglob("*.py") if "environ" in file.read_text() and "os.environ" in file.read_text()
     ]
-    # A child's environment is handed on by who starts it, and Paddle is told there what it reads; what configures a service is
-    # read in settings alone.
+    # A child's environment is handed on by who starts it, and Paddle is told there what it reads; what configures a service
+    # is read in settings alone.
     assert {file.name for file in readers} <= {"settings.py", "backend.py", "sandbox.py", "paddle_model.py"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -33,3 +34,26 @@ def test_names_are_not_given_to_what_nobody_has_named(scaled: onnx.ModelProto) -
         graphs.rename(scaled, ["image"], ["score"])
     with pytest.raises(Fault, match=r"the exporter made 1 outputs \(y\), there should be 2"):
         graphs.rename(scaled, ["image", "scale"], ["score", "class"])
+
+
+def test_a_scalar_among_what_is_joined_is_a_vector_of_one() -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("Gather", ["shape", "zero"], ["rows"]),  # a scalar
+        helper.make_node("Concat", ["rows", "rest"], ["wanted"], axis=0),
+        helper.make_node("Reshape", ["x", "wanted"], ["y"]),
+    ]
+    sides = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)] for name, dims in (("x", "ab"), ("y", "abc"))
+    ]
+    weights = [
+        numpy_helper.from_array(np.array(value, np.int64), name) for name, value in (("zero", 0), ("rest", [-1, 2]))
+    ]
+    model = helper.make_model(
+        helper.make_graph(nodes, "net", *sides, weights), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    model.ir_version = 8
+    graphs.join_scalars(model)
+    onnx.checker.check_model(model, full_check=True)
+    (y,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": np.ones((3, 4), np.float32)})
+    assert y.shape == (3, 2, 2)

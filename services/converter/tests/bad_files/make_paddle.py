@@ -1,8 +1,10 @@
-"""In the environment `paddle`: programs that reach files, and one that does not. `make_paddle.py FOLDER`; what writes, leaves
-FOLDER/HARM."""
+"""In the environment `paddle`: programs that reach files, and one that does not, as Paddle 3 writes them and as Paddle 2 wrote
+them (`old_`). `make_paddle.py FOLDER`; what writes, leaves FOLDER/HARM."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,8 +28,13 @@ class Reads(Computes):
         return self.layer(x) + paddle.vision.ops.read_file("/etc/hostname").astype("float32").mean()
 
 
+FLAG = "FLAGS_enable_pir_api"
+old = os.environ.get(FLAG) == "0"
 for name, net in {"honest": Computes(), "reads": Reads()}.items():
-    paddle.jit.save(paddle.jit.to_static(net, input_spec=GIVEN), str(folder / name))
+    paddle.jit.save(paddle.jit.to_static(net, input_spec=GIVEN), str(folder / (f"old_{name}" if old else name)))
+if old:
+    sys.exit()
+subprocess.run([sys.executable, *sys.argv], env={**os.environ, FLAG: "0"}, check=True)
 
 # Nothing public writes such a program: the result, in a list, goes into a file.
 program = json.loads((folder / "honest.json").read_text())

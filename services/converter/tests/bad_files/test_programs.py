@@ -92,6 +92,24 @@ async def test_a_bad_program_of_paddle_is_refused(
     assert not (made / "HARM").exists()
 
 
+OLD: dict[str, tuple[str, Damage, str]] = {
+    "reads a file": ("old_reads", bytes, "old_reads.pdmodel: read_file reaches files or code; convert.trust lets it"),
+    "half a program": ("old_honest", half, "old_honest.pdmodel cannot be read as a Paddle model"),
+    "noise": ("old_honest", noise, "old_honest.pdmodel cannot be read as a Paddle model"),
+}
+
+
+@pytest.mark.parametrize("kind", OLD)
+async def test_a_bad_program_of_paddle_2_is_refused(
+    given: Path, make_files: Callable[..., Path], refusal: Any, kind: str
+) -> None:
+    made = make_files("paddle", "paddle")
+    name, damage, words = OLD[kind]
+    shutil.copy(made / f"{name}.pdiparams", given)
+    (given / f"{name}.pdmodel").write_bytes(damage((made / f"{name}.pdmodel").read_bytes()))
+    assert words in await refusal(f"{name}.pdmodel", limits=LIMITS)
+
+
 def other(change: Callable[[dict[str, Any]], object]) -> Damage:
     """Another symbol."""
 

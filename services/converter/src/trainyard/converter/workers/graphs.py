@@ -57,6 +57,26 @@ def whole_categories(graph, width):
         node.input[0] = whole
 
 
+def join_scalars(model):
+    """A scalar among what a Concat joins is meant as a vector of one: Paddle's older programs had no scalars, and paddle2onnx
+    takes what they cut out of a shape for some."""
+    from onnx import helper, shape_inference
+
+    graph = model.graph
+    told = shape_inference.infer_shapes(model).graph.value_info
+    scalars = {
+        value.name
+        for value in told
+        if value.type.tensor_type.HasField("shape") and not value.type.tensor_type.shape.dim
+    }
+    for node in [node for node in graph.node if node.op_type == "Concat" and scalars.intersection(node.input)]:
+        place, shape = list(graph.node).index(node), f"{node.output[0]}_flat"
+        graph.initializer.add(name=shape, data_type=INT64, dims=[1], int64_data=[-1])
+        for at, name in enumerate(list(node.input)):
+            node.input[at] = f"{shape}_{at}"
+            graph.node.insert(place, helper.make_node("Reshape", [name, shape], [node.input[at]]))
+
+
 def hold(model, values):
     """Inputs that are arrays which a function has captured: they become constants, for nobody would give them."""
     from onnx import numpy_helper

@@ -8,11 +8,13 @@ import re
 import numpy
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
-from trainyard.converter.workers.graphs import rename
+from trainyard.converter.workers.graphs import join_scalars, rename
 from trainyard.converter.workers.json_programs import harmless
 
 REACHING = {"load_combine", "py_func", "read_file", "run_program", "save_combine", "tensorrt_engine"}
 """Operators that reach files or code. Source: the names of operators in paddle.base.libpaddle."""
+OLD_REACHING = REACHING | {"create_py_reader", "load", "openvino_engine", "pylayer", "save"}
+"""Programs of Paddle 2 have these as well."""
 
 NEW_PROGRAMS = "FLAGS_enable_pir_api"
 
@@ -34,7 +36,10 @@ class Model:
         prefix = os.path.splitext(self.path)[0]
         if not os.path.exists(prefix + ".pdiparams"):
             raise Fault("model", f"there are no parameters at {prefix}.pdiparams, beside the program")
-        harmless(request, prefix + ".json", "#", REACHING)
+        if self.path.endswith(".pdmodel"):
+            harmless_of_old(request)
+        else:
+            harmless(request, prefix + ".json", "#", REACHING)
         paddle.set_device("cpu")
         try:
             self.layer = paddle.jit.load(prefix)
@@ -58,25 +63,46 @@ class Model:
 
     def export(self, rung, references, path):
         import onnx
-        import paddle2onnx
 
-        prefix = os.path.splitext(self.path)[0]
-        # Its optimiser would install packages by itself.
-        paddle2onnx.export(
-            self.path,
-            prefix + ".pdiparams",
-            path,
-            opset_version=rung["opset"],
-            auto_upgrade_opset=False,
-            optimize_tool="None",
-        )
+        written(self.path, os.path.splitext(self.path)[0] + ".pdiparams", path, rung["opset"])
         model = onnx.load(path)
+        join_scalars(model)
         rename(model, [spec["name"] for spec in self.request["inputs"]], list(next(iter(references.values()))))
         for value in (*model.graph.input, *model.graph.output):
             for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people
                 if dim.dim_param:
                     dim.dim_param = re.sub(r".*DynamicDimension\.(\d+)$", r"dim_\1", dim.dim_param)
         onnx.save(model, path)
+
+
+def harmless_of_old(request):
+    """The same for a program of Paddle 2, by the reader that loads it."""
+    from paddle.base import core
+
+    name = os.path.basename(request["weights"])
+    try:
+        with open(request["weights"], "rb") as file:
+            program = core.ProgramDesc(file.read())
+        blocks = [program.block(at) for at in range(program.num_blocks())]
+        found = {block.op(at).type() for block in blocks for at in range(block.op_size())}
+    except Exception as error:
+        raise Fault("model", f"{name} cannot be read as a Paddle model: {first_line(error)}")
+    reaching = sorted(found & OLD_REACHING)
+    if reaching and not request["trust"]:
+        raise Fault("model", f"{name}: {reaching[0]} reaches files or code; convert.trust lets it")
+
+
+def written(program, parameters, path, opset):
+    """By paddle2onnx, which says in its log alone why it fails, and ends the process with that."""
+    import paddle2onnx
+    from paddle2onnx.utils import logging
+
+    def failed(words, *rest):
+        raise Fault("export", " ".join(str(words).split())[:500])
+
+    logging.error = failed
+    # Its optimiser would install packages by itself.
+    paddle2onnx.export(program, parameters, path, opset_version=opset, auto_upgrade_opset=False, optimize_tool="None")
 
 
 def described(spec):
