@@ -1,5 +1,5 @@
-"""In the environment `paddle`: programs that reach files, and one that does not, as Paddle 3 writes them and as Paddle 2 wrote
-them (`old_`). `make_paddle.py FOLDER`; what writes, leaves FOLDER/HARM."""
+"""In the environment `paddle`: programs that reach files, and one that does not, as Paddle 3 writes them and, `old_`, as
+Paddle 2 did. `make_paddle.py FOLDER`; what writes, leaves FOLDER/HARM."""
 
 import json
 import os

@@ -17,12 +17,6 @@ MODEL = {"model": "models:Repeated", "inputs": [{"name": "x", "shape": ["batch",
 LIMITS = Limits(seconds=60, memory=2 * 2**30)
 
 
-@pytest.fixture
-def torch_python(onnx_to_torch_python: Path) -> Path:
-    """Of an environment that has safetensors."""
-    return onnx_to_torch_python
-
-
 def safetensors(header: object, data: bytes = bytes(12), length: int | None = None) -> bytes:
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text) if length is None else length) + text + data
@@ -33,25 +27,31 @@ def weight(dtype: str = "F32", shape: tuple[int, ...] = (3,), begin: int = 0, en
 
 
 TENSORS: dict[str, tuple[bytes, str]] = {
-    "a header of 2**60 bytes": (safetensors({}, length=2**60), "header too large"),
-    "a header beyond the end": (safetensors({}, length=5000), "invalid header length"),
-    "a header that is no JSON": (safetensors(b"{" * 100), "invalid JSON in header"),
-    "a header 100,000 levels deep": (safetensors(b'{"w":' * 100_000 + b"}" * 100_000), "recursion limit exceeded"),
-    "overlapping weights": (safetensors({"v": weight(), "w": weight()}), "invalid offset for tensor"),
+    "a header of 2**60 bytes": (safetensors({}, length=2**60), "its header does not fit into the file"),
+    "a header beyond the end": (safetensors({}, length=5000), "its header does not fit into the file"),
+    "a header that is no JSON": (safetensors(b"{" * 100), "Expecting property name"),
+    "a header 100,000 levels deep": (
+        safetensors(b'{"w":' * 100_000 + b"}" * 100_000),
+        "its header is nested too deeply",
+    ),
+    "overlapping weights": (safetensors({"v": weight(), "w": weight()}), "two of its tensors overlap"),
     "weights beyond the end": (
         safetensors({"w": weight(shape=(300,), end=1200)}),
-        "incomplete metadata, file not fully covered",
+        "'w' does not fit into its place, 0 to 1200 of 12 bytes",
     ),
-    "a gap between weights": (safetensors({"w": weight(begin=4, end=16)}, bytes(16)), "invalid offset for tensor `w`"),
-    "a kind that nobody knows": (safetensors({"w": weight("X99")}), "unknown variant `X99`"),
-    "a shape that does not fit": (safetensors({"w": weight(shape=(2**40,))}), "invalid shape, data type, or offset"),
+    "a gap between weights": (safetensors({"w": weight(begin=4, end=16)}, bytes(16)), "or none lies there"),
+    "a kind that nobody knows": (safetensors({"w": weight("X99")}), "does not describe 'w': KeyError 'X99'"),
+    "a shape that does not fit": (safetensors({"w": weight(shape=(2**40,))}), "'w' does not fit into its place"),
     "dimensions whose product wraps": (
         safetensors({"w": weight(shape=(2**32, 2**32, 3))}),
-        "overflow computing buffer size",
+        "'w' does not fit into its place",
     ),
-    "a negative dimension": (safetensors({"w": weight(shape=(-3,))}), "invalid value: integer `-3`"),
-    "a pickle": (b"cposix\nsystem\n(S'false'\ntR.", "header too large"),
-    "no bytes": (b"", "header too small"),
+    "a negative dimension": (
+        safetensors({"w": weight(shape=(-3,))}),
+        "'w' has a shape or a place that is no whole number",
+    ),
+    "a pickle": (b"cposix\nsystem\n(S'false'\ntR.", "its header does not fit into the file"),
+    "no bytes": (b"", "its header does not fit into the file"),
 }
 
 

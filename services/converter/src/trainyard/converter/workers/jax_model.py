@@ -10,6 +10,7 @@ import warnings
 import jax
 import numpy
 
+from trainyard.converter.workers import safetensors_file
 from trainyard.converter.workers.frame import Fault, first_line, flat, made, named, sentence, where
 
 
@@ -80,9 +81,7 @@ def stored(path):
             with numpy.load(path, allow_pickle=False) as found:
                 return {key: found[key] for key in found.files}
         if path.endswith(".safetensors"):
-            from safetensors.numpy import load_file
-
-            return load_file(path)
+            return arrays(safetensors_file.read(path))
         from flax.serialization import msgpack_restore
 
         with open(path, "rb") as file:
@@ -93,10 +92,24 @@ def stored(path):
         raise Fault("model", f"{name} cannot be read as parameters: {first_line(error)}")
 
 
-def tree(arrays):
+def arrays(found):
+    """As the reader of safetensors gives them."""
+    types = {
+        "BF16": jax.numpy.bfloat16,
+        "BOOL": "?",
+        "U8": "u1",
+        **{f"F{bits}": f"<f{bits // 8}" for bits in (16, 32, 64)},
+    }
+    types.update({f"I{bits}": f"<i{bits // 8}" for bits in (8, 16, 32, 64)})
+    return {
+        name: numpy.frombuffer(numbers, types[kind]).reshape(shape) for name, (kind, shape, numbers) in found.items()
+    }
+
+
+def tree(named):
     """`a/b/c` → nested dicts; what is nested already stays."""
     root = {}
-    for key, value in arrays.items():
+    for key, value in named.items():
         *parents, leaf = key.split("/")
         at = root
         for parent in parents:

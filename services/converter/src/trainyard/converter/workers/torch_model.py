@@ -5,7 +5,7 @@ import warnings
 
 import torch
 
-from trainyard.converter.workers import torch_layers
+from trainyard.converter.workers import safetensors_file, torch_layers
 from trainyard.converter.workers.frame import Fault, example_of, flat, made, named, sentence, where
 from trainyard.converter.workers.torch_archive import harmless, reason
 
@@ -172,16 +172,20 @@ def unpickled(path):
 
 
 def tensors(path):
+    types = {
+        "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
+        "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
+    }  # fmt: skip
     try:
-        from safetensors.torch import load_file
-    except ModuleNotFoundError:
-        raise Fault("model", f"{path} needs the package safetensors, which the image lacks: another image may have it")
-    try:
-        return load_file(path)
-    except MemoryError:
-        raise
-    except Exception as error:
+        found = safetensors_file.read(path)
+    except (ValueError, OSError) as error:
         raise Fault("model", f"{path} cannot be read as safetensors: {reason(error)}")
+    return {
+        name: torch.frombuffer(numbers, dtype=types[kind]).reshape(shape)
+        if len(numbers)
+        else torch.empty(shape, dtype=types[kind])
+        for name, (kind, shape, numbers) in found.items()
+    }
 
 
 def array(name, output):
