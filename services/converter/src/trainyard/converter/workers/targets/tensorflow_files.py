@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from trainyard.converter.workers.frame import Fault, example_of, gist
 from trainyard.converter.workers.graphs import rename
-from trainyard.converter.workers.targets.reshaped import reshaped
+from trainyard.converter.workers.targets.reshaped import normalised, reshaped
 
 TFLITE = "model.tflite"
 NAMED = re.compile(r"\W")
@@ -45,7 +45,7 @@ def in_tensorflow(request, between):
     takes, gives = (letters("in", request["inputs"]), letters("out", request["outputs"]))
     rename(model, takes, gives)  # names that no converter stumbles over
     plain, made = os.path.join(between, "model.onnx"), os.path.join(between, "made")
-    onnx.save(reshaped(model), plain)
+    onnx.save(normalised(reshaped(model)), plain)
     logging.disable(logging.WARNING)
     try:
         onnx2tf.convert(
