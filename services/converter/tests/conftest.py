@@ -22,12 +22,14 @@ from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.images import cache, catalogue
 from trainyard.converter.adapters import repository
 from trainyard.converter.adapters.images import Interpreters
+from trainyard.converter.adapters.serving_check import TritonServingCheck
 from trainyard.converter.adapters.worker_exporter import WorkerExporter
 from trainyard.converter.adapters.worker_target import WorkerTargetWriter
 from trainyard.converter.conversion import Proven, convert
 from trainyard.converter.core import cases, formats, triton
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Rung
+from trainyard.converter.core.report import ConversionReport
 from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import (
     Exported,
@@ -39,8 +41,9 @@ from trainyard.converter.ports import (
     TargetRequest,
     Written,
 )
-from trainyard.converter.preparation import Tools
+from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.serving.repository import Repository
+from trainyard.converter.testing.evidence import Subject, append, of_report
 
 ZOO = Path(__file__).parent / "zoo"
 
@@ -195,14 +198,14 @@ def onnx_to_torch_python(images: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def convert_files() -> Callable[..., Awaitable[Proven]]:
-    """A whole conversion with these tools of what lies in a folder; keywords are its block."""
+    """A whole conversion with these tools of what lies in a folder; other keywords are its block."""
 
     async def tell(step: str, words: str, fraction: float) -> None:
         del step, words, fraction
 
-    async def run(tools: Tools, folder: Path, **block: Any) -> Proven:
+    async def run(tools: Tools, folder: Path, *, workdir: Path = ZOO, image: str | None = None, **block: Any) -> Proven:
         made = ConvertSpec.model_validate({"name": "model", **block})
-        spec = ConversionSpec(workdir=str(ZOO), artifacts=str(folder), convert=made)
+        spec = ConversionSpec(workdir=str(workdir), artifacts=str(folder), image=image, convert=made)
         return await convert(ConversionRequested(conversion_id=ids.new_conversion_id(), spec=spec), tools, tell)
 
     return run
@@ -224,11 +227,30 @@ def convert_with(tools: Tools, convert_files: Callable[..., Awaitable[Proven]]) 
 
 @pytest.fixture
 def real_tools(images: Path, tools: Tools) -> Tools:
-    """With workers in the environments of their recipes."""
+    """With workers in the environments of their recipes, and the server that ships."""
     deploy = Path(__file__).parents[3] / "deploy"
     interpreters = Interpreters(deploy / "images", deploy / "converters", images)
     exporter, targets = WorkerExporter(interpreters.python), WorkerTargetWriter(interpreters.environment)
-    return replace(tools, exporter=exporter, targets=targets)
+    return replace(tools, exporter=exporter, targets=targets, serving=TritonServingCheck())
+
+
+@pytest.fixture(scope="session")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Subject, ConversionReport], None]:
+    """Keeps what became of a model for the page of conversions; TRAINYARD_TEST_EVIDENCE names the file."""
+    given = os.environ.get("TRAINYARD_TEST_EVIDENCE")
+    file = Path(given) if given else tmp_path_factory.mktemp("evidence") / "evidence.jsonl"
+    return lambda subject, report: append(file, of_report(subject, report))
+
+
+@pytest.fixture(scope="session")
+def read_report() -> Callable[[ConversionFault], ConversionReport]:
+    """What a conversion that failed has told."""
+
+    def read(fault: ConversionFault) -> ConversionReport:
+        assert fault.report is not None
+        return ConversionReport.model_validate_json((fault.report / "report.json").read_text())
+
+    return read
 
 
 @pytest.fixture

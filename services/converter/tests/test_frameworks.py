@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trainyard.common.contract.conversions import Target
 from trainyard.common.images import cache, catalogue
+from trainyard.converter.adapters.opening import format_of
 from trainyard.converter.conversion import Proven
+from trainyard.converter.core.report import ConversionReport
+from trainyard.converter.core.targets import WRITERS
 from trainyard.converter.preparation import ConversionFault, Tools
+from trainyard.converter.testing.evidence import Subject, of_report
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[3]
 ZOO = Path(__file__).parent / "zoo"
 FIVE = [{"name": "x", "shape": ["batch", 5]}]
+IMAGE = [{"name": "image", "shape": ["batch", 3, 16, 16]}]
 
 MODELS: dict[str, dict[str, dict[str, Any]]] = {
     "classical": {
@@ -27,14 +33,21 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "tensorflow": {
         **{name: {} for name in ("two.keras", "two.h5", "two_saved", "two.pb", "two.tflite")},
-        **{name: {} for name in ("recurrent.keras", "any_size.keras", "masked.keras")},
+        **{name: {} for name in ("recurrent.keras", "any_size.keras", "masked.keras", "scaled.keras", "grouped.keras")},
         "coded.keras": {"trust": True},
     },
     "jax": {
         "net.msgpack": {"model": "jax_nets:Net", "inputs": FIVE},
         "bare.npz": {"model": "jax_nets:bare", "inputs": FIVE},
+        "bare.safetensors": {"model": "jax_nets:bare", "inputs": FIVE, "format": "jax"},
     },
-    "paddle": {"net.json": {}},
+    "paddle": {"net.json": {}, "old.pdmodel": {}},
+    "torch": {
+        "residual.pt": {"model": "models:Residual", "inputs": IMAGE},
+        "residual.safetensors": {"model": "models:Residual", "inputs": IMAGE},
+        "residual_script.pt": {"inputs": IMAGE},
+        "residual.pt2": {"inputs": IMAGE, "trust": True},
+    },
     "mxnet": {"net-symbol.json": {"inputs": [{"name": "data", "shape": ["batch", 3, 16, 16]}]}},
 }
 REFUSED = [
@@ -44,11 +57,34 @@ REFUSED = [
     ("tensorflow", "lookup", {}, r"convert\.inputs: input 'words' \(string, \[-1\]\) cannot be converted"),
     ("tensorflow", "reader", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
     ("tensorflow", "reader.pb", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
+    ("tensorflow", "counting.tflite", {}, r"counting\.tflite keeps state between calls \(ASSIGN_VARIABLE, READ_"),
     ("tensorflow", "two_saved", {"signature": "no"}, r"no signature 'no' \(convert\.signature\), it has: serv"),
     ("jax", "bare.npz", {"inputs": FIVE}, r"convert\.model: jax holds weights only"),
 ]
 
+TREES = dict.fromkeys(WRITERS, "TreeEnsembleClassifier")
+PAIRS: dict[tuple[str, str], Mapping[Target, str]] = {
+    ("torch", "residual.pt"): {},
+    ("torch", "residual.safetensors"): {},
+    ("torch", "residual_script.pt"): {},
+    ("torch", "residual.pt2"): {},
+    ("tensorflow", "two.keras"): {},
+    ("tensorflow", "two.h5"): {},
+    ("tensorflow", "two_saved"): {},
+    ("tensorflow", "two.pb"): {},
+    ("tensorflow", "two.tflite"): {},
+    ("jax", "net.msgpack"): {},
+    ("paddle", "net.json"): {},
+    ("mxnet", "net-symbol.json"): {},
+    ("classical", "logistic.joblib"): {**dict.fromkeys(WRITERS, "Scaler"), "openvino": "Normalizer"},
+    ("classical", "two.json"): TREES,
+    ("classical", "two.txt"): TREES,
+    ("classical", "two.cbm"): TREES,
+}
+"""A model of each format, and which targets refuse it, in what words; all others take it."""
+
 Run = Callable[..., Awaitable[Proven]]
+Keep = Callable[[Subject, ConversionReport], None]
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +115,39 @@ def run(made: Callable[[str], Path], real_tools: Tools, convert_files: Run) -> R
     ("environment", "weights", "changes"),
     [(environment, name, changes) for environment, models in MODELS.items() for name, changes in models.items()],
 )
-async def test_a_model_becomes_equal_onnx(run: Run, environment: str, weights: str, changes: dict[str, Any]) -> None:
+async def test_a_model_becomes_equal_onnx(
+    run: Run, made: Callable[[str], Path], evidence: Keep, environment: str, weights: str, changes: dict[str, Any]
+) -> None:
     proven = await run(environment, weights, **changes)
+    evidence(Subject(weights, format_of(made(environment) / weights, named=changes.get("format"))), proven.report)
     assert proven.report.verdict == "proven"
     assert proven.report.max_abs_error is not None
     assert len(proven.report.batch_sizes) >= 3
     assert proven.report.served is not None
     assert proven.report.served.passed
+
+
+@pytest.mark.parametrize(("environment", "weights"), PAIRS)
+async def test_a_format_becomes_another_or_says_why_not(
+    run: Run,
+    made: Callable[[str], Path],
+    read_report: Callable[[ConversionFault], ConversionReport],
+    evidence: Keep,
+    environment: str,
+    weights: str,
+) -> None:
+    try:
+        report = (await run(environment, weights, **MODELS[environment][weights], to=list(WRITERS))).report
+    except ConversionFault as fault:
+        report = read_report(fault)
+    subject = Subject(weights, format_of(made(environment) / weights))
+    evidence(subject, report)
+    found = {item.target: item for item in of_report(subject, report)}
+    assert set(found) == {"onnx", *WRITERS}
+    refused = {target: item.cause for target, item in found.items() if item.verdict == "refused"}
+    wanted = PAIRS[environment, weights]
+    assert set(refused) == set(wanted), refused
+    assert all(words in refused[target] for target, words in wanted.items()), refused
 
 
 @pytest.mark.parametrize(("environment", "weights", "changes", "words"), REFUSED)

@@ -14,8 +14,10 @@ import pytest
 
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.converter.conversion import Proven, convert
+from trainyard.converter.core.report import ConversionReport
 from trainyard.converter.core.targets import WRITERS
 from trainyard.converter.preparation import ConversionFault, Tools
+from trainyard.converter.testing.evidence import Subject
 
 Make = Callable[..., ConversionRequested]
 Convert = Callable[..., Awaitable[Proven]]
@@ -96,9 +98,15 @@ def networks(tmp_path: Path) -> Path:
     [name if name in IN_THE_DEFAULT_RUN else pytest.param(name, marks=pytest.mark.frameworks) for name in WRITERS],
 )
 async def test_a_model_written_and_read_again_is_equal_at_every_batch_size(
-    target: str, network: str, networks: Path, real_tools: Tools, convert_files: Convert
+    target: str,
+    network: str,
+    networks: Path,
+    real_tools: Tools,
+    convert_files: Convert,
+    evidence: Callable[[Subject, ConversionReport], None],
 ) -> None:
     proven = await convert_files(real_tools, networks, weights=f"{network}.onnx", to=[target])
+    evidence(Subject(f"{network}.onnx", "onnx"), proven.report)
     (found,) = proven.report.targets
     assert found.passed
     assert found.max_abs_error is not None

@@ -66,3 +66,20 @@ reader = Reader()
 tf.saved_model.save(reader, str(folder / "reader"), signatures=reader.read)
 graph = convert_variables_to_constants_v2(reader.read.get_concrete_function()).graph.as_graph_def()
 tf.io.write_graph(graph, str(folder), "reader.pb", as_text=False)
+
+
+class Counting(tf.Module):
+    """It adds up what it has been asked, as nets that listen to a stream do."""
+
+    def __init__(self):
+        self.total = tf.Variable(tf.zeros([1, 3]))
+
+    @tf.function(input_signature=[tf.TensorSpec([1, 3], name="x")])
+    def add(self, x):
+        return self.total.assign_add(x)
+
+
+counting = Counting()
+converter = tf.lite.TFLiteConverter.from_concrete_functions([counting.add.get_concrete_function()], counting)
+converter.experimental_enable_resource_variables = True
+(folder / "counting.tflite").write_bytes(converter.convert())

@@ -103,7 +103,7 @@ def compared(
             comparison = replace(comparison, passed=True, fault="")
         excused = None if comparison.passed else conditioning.excused(comparison, references, found)
         if excused is not None:
-            words = f"{name}: on {case} the model's own answer hangs on rounding"
+            words = f"{name}: on {case} {conditioning.ROUNDING}"
             record.note(f"{words}, so differences up to {excused.atol:.2g} are let through there")
             comparison = excused
         comparisons.append(comparison)

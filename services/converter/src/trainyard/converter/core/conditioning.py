@@ -26,6 +26,8 @@ UNITS = 8
 """In the last place, of the input or of 1, whichever is larger."""
 MULTIPLE = 10
 """A runtime rounds in every layer, the nudge moves the inputs alone."""
+ROUNDING = "the model's own answer hangs on rounding"
+"""How a report says so."""
 
 
 def twins(built: Mapping[str, Case], seed: int = 1) -> dict[str, Case]:

@@ -55,6 +55,10 @@ def in_tensorflow(request, between):
             output_signaturedefs=True,
             verbosity="error",
         )
+    except ModuleNotFoundError as error:  # its operators are modules
+        if not (error.name or "").startswith("onnx2tf.ops."):
+            raise
+        raise Fault("export", f"onnx2tf does not know the operator {error.name.rpartition('.')[2]}")
     except (Exception, SystemExit) as error:  # it ends the process where an operator is not known to it
         raise Fault("export", f"onnx2tf does not write it: {gist(error)}")
     made = tf.saved_model.load(made)
