@@ -13,7 +13,7 @@ test *options:
 
 # Only the fast tests, while working
 unit *options:
-    .venv/bin/pytest -q -m "not integration and not e2e and not slow and not docker" {{options}}
+    .venv/bin/pytest -q -m "not integration and not e2e and not slow and not docker and not frameworks and not models" {{options}}
 
 # Tests that take minutes
 slow:
@@ -59,3 +59,10 @@ bench-scale *options:
 # Every example, template and mode of the frameworks, run on this machine; prints a table of the examples
 frameworks *options:
     .venv/bin/pytest -q -s -m e2e tests/e2e/test_examples.py tests/e2e/test_templates.py tests/e2e/test_modes.py tests/e2e/test_lightning.py {{options}}
+
+# Real models and architectures through whole conversions, every format into every target; writes docs/reference/conversions.md. An hour
+models *options:
+    mkdir -p build
+    rm -f build/evidence.jsonl
+    TRAINYARD_TEST_EVIDENCE=$PWD/build/evidence.jsonl .venv/bin/pytest -q -m "models or frameworks or integration" services/converter/tests/test_gallery.py services/converter/tests/test_frameworks.py services/converter/tests/test_targets.py {{options}}
+    .venv/bin/python tools/generate_conversions.py --add build/evidence.jsonl

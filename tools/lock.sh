@@ -22,3 +22,4 @@ lock requirements/dev.lock pyproject.toml --group build --group dev --constraint
 .venv/bin/yard images lock
 TRAINYARD_CATALOGUE=deploy/converters .venv/bin/yard images lock
 TRAINYARD_CATALOGUE=deploy/servers .venv/bin/yard images lock
+TRAINYARD_CATALOGUE=services/converter/tests/gallery/images .venv/bin/yard images lock
