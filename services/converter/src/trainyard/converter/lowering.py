@@ -92,7 +92,7 @@ async def _rewritten(
         given = {item.name: record.samples[item.name].astype(cases.dtype_of(item)) for item in record.inputs}
         rows = precision.calibration(given, batched, max(record.batch_sizes))
     folder = record.work(f"{wanted}-{attempt}")
-    return await tools.rewriter.rewrite(RewriteRequest(kind.worker, exported.onnx, folder, kept, rows))
+    return await tools.rewriter.rewrite(RewriteRequest(kind.worker, exported.onnx, folder, keep=kept, calibration=rows))
 
 
 def _compared(
