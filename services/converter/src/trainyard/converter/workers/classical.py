@@ -11,7 +11,7 @@ import tempfile
 import numpy
 
 from trainyard.converter.workers.frame import Fault, first_line, sentence
-from trainyard.converter.workers.graphs import rename, tensors_only, whole_categories
+from trainyard.converter.workers.graphs import declare, rename, tensors_only, whole_categories
 
 
 def load(request):
@@ -41,6 +41,7 @@ class Model:
             raise Fault("export", sentence(error))
         tensors_only(model)
         rename(model, [self.request["inputs"][0]["name"]], list(next(iter(references.values()))))
+        declare(model.graph, next(iter(references.values())))
         with open(path, "wb") as file:
             file.write(model.SerializeToString())
 

@@ -110,6 +110,17 @@ def rename(model, inputs, outputs):
     apply(graph, new)
 
 
+def declare(graph, answers):
+    """CatBoost declares a regressor's answer as a list and gives a column: an output of another rank than it is declared
+    with gets the shape that it has, with a free first dimension."""
+    for value in graph.output:
+        shape, answer = value.type.tensor_type.shape, answers[value.name]
+        if len(shape.dim) != answer.ndim:
+            del shape.dim[:]
+            for at, size in enumerate(answer.shape):
+                shape.dim.add(**({"dim_value": size} if at else {"dim_param": "N"}))
+
+
 def unique(name, taken):
     while name in taken:
         name += "_"
