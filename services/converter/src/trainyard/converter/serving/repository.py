@@ -68,7 +68,10 @@ class Repository:
         if name not in self.names():
             raise NotFound(f"there is no model {name!r} in the repository")
         with self._lock:
-            self._load(name, ())
+            try:
+                self._load(name, ())
+            except InvalidInput as error:
+                raise InvalidInput.one(f"model {name!r} cannot be loaded: {error}") from error
             self._asked.add(name)
             self._check_ensembles_of(name)
 
