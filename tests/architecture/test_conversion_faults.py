@@ -241,7 +241,16 @@ ROWS: dict[int, Row] = {
             "test_57_an_output_without_a_batch_has_the_models_own_shape",
         ),
     ),
-    58: Row("triton-inference-server/server#1055, #7355", "shapes of an ensemble", open="no ensembles are written yet"),
+    58: Row(
+        "triton-inference-server/server#1055, #7355",
+        "shapes of an ensemble",
+        (
+            "test_what_triton_would_refuse",
+            "test_an_ensemble_is_written_whole_or_not_at_all",
+            "test_an_ensemble_computes_its_steps",
+        ),
+        "a conversion writes none: preprocessing lies in the graph itself",
+    ),
     59: Row(
         "triton-inference-server/server#5388",
         "weights beside the model are left behind",
