@@ -84,11 +84,16 @@ def run(tools: Tools, convert_files: Run, tmp_path: Path) -> Run:
         del request
         return Path(sys.executable)
 
-    async def one(text: str, rewriter: WorkerRewriter | None = None, **changes: Any) -> Proven:
+    async def one(text: str, rewriter: WorkerRewriter | None = None, to: str = "triton", **changes: Any) -> Proven:
         onnx.save(parser.parse_model(text), tmp_path / "net.onnx")
         used = replace(tools, exporter=WorkerExporter(own), rewriter=rewriter or WorkerRewriter())
-        blocks = [{"input": "x", **changes}]
-        return await convert_files(used, tmp_path, weights="net.onnx", batch_sizes=[1, 2, 3], preprocessing=blocks)
+        block = {
+            "weights": "net.onnx",
+            "batch_sizes": [1, 2, 3],
+            "to": [to],
+            "preprocessing": [{"input": "x", **changes}],
+        }
+        return await convert_files(used, tmp_path, **block)
 
     return one
 
@@ -148,3 +153,33 @@ async def test_51_what_is_served_takes_bytes_and_the_model_stays_as_it_was(run: 
     assert [(item.name, item.dtype, item.shape) for item in proven.config.inputs] == [("x", "uint8", (8, 8, 3))]
     assert [item["dtype"] for item in proven.report.inputs] == ["float32"]
     assert "pictures, batch 3" in {item["case"] for item in proven.report.comparisons}
+
+
+@pytest.mark.integration
+async def test_other_formats_are_written_from_what_takes_pictures(run: Run, targets: Any) -> None:
+    targets.refusal["torch"] = "not today"
+    with pytest.raises(ConversionFault, match="not today"):
+        await run(net(8, 8), to="torch", **CAFFE, resize=(8, 8))
+    (asked,) = targets.asked
+    assert asked.inputs == ({"name": "x", "dtype": "uint8", "shape": ["batch", -1, -1, 3]},)
+    assert {inputs["x"].dtype.name for inputs in asked.cases.values()} == {"uint8"}
+
+
+@pytest.mark.frameworks
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("to", "resize"), [("torch", (8, 8)), ("openvino", None), ("torchscript", None), ("tflite", None)]
+)
+async def test_pictures_in_other_formats(
+    real_tools: Tools, convert_files: Run, tmp_path: Path, to: str, resize: tuple[int, int] | None
+) -> None:
+    onnx.save(parser.parse_model(net(8, 8)), tmp_path / "net.onnx")
+    blocks = [{**CAFFE, "resize": resize}]
+    proven = await convert_files(real_tools, tmp_path, weights="net.onnx", to=[to], preprocessing=blocks)
+    (target,) = proven.report.targets
+    assert {item["case"] for item in target.comparisons} == {
+        "pictures, batch 1",
+        "pictures, batch 2",
+        "pictures, batch 7",
+        "pictures, batch 32",
+    }

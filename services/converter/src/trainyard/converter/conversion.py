@@ -17,14 +17,13 @@ from pathlib import Path
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
-from trainyard.converter import lowering, serving_proof, targets
+from trainyard.converter import lowering, picturing, serving_proof, targets
 from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.climbing import climb
 from trainyard.converter.core import triton
 from trainyard.converter.core.report import ConversionReport
 from trainyard.converter.measuring import measure
 from trainyard.converter.optimising import optimise
-from trainyard.converter.picturing import prepend
 from trainyard.converter.ports import ModelFault, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, prepare
 from trainyard.converter.record import Record, finish
@@ -63,9 +62,13 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     as_it_was = await climb(record, tools, tell)
     exported = await optimise(record, tools, as_it_was, tell)
     shutil.copy2(exported.onnx, record.scratch / "model.onnx")
-    await targets.write(record, tools, exported, tell)
+    front = await picturing.fronted(record, tools, exported, exported.onnx, picturing.exactly, tell)
+    await targets.write(record, tools, exported, front, tell)
     await lowering.lower(record, tools, exported, tell)
-    await prepend(record, tools, exported, tell)
+    if record.lowered:
+        lowered = record.scratch / record.serves
+        front = await picturing.fronted(record, tools, exported, lowered, picturing.as_served, tell)
+    picturing.serve(record, front)
     await measure(record, tools, as_it_was, tell)
     if "triton" in record.spec.to:
         await tell("triton", "writing the Triton repository", 0.75)

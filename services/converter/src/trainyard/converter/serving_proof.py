@@ -10,7 +10,7 @@ from trainyard.converter.adapters.proof import Proof
 from trainyard.converter.core import batching, cases, triton
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.report import ServedReport
-from trainyard.converter.picturing import compare
+from trainyard.converter.picturing import as_served
 from trainyard.converter.ports import Exported
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
@@ -49,7 +49,7 @@ async def serve(record: Record, tools: Tools, exported: Exported, config: triton
     except TrainyardError as error:
         raise ConversionFault("serving", str(error)) from error
     comparisons = [
-        compare(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
+        as_served(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
     ]
     first = exported.output_names[0]
     record.served = ServedReport(

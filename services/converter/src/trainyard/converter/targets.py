@@ -10,12 +10,13 @@ from trainyard.converter.core import gate
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import TargetReport
 from trainyard.converter.core.targets import WRITERS, Writer
+from trainyard.converter.picturing import Front
 from trainyard.converter.ports import Exported, ExportFault, TargetRequest, Tell, Written
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
 
 
-async def write(record: Record, tools: Tools, exported: Exported, tell: Tell) -> None:
+async def write(record: Record, tools: Tools, exported: Exported, front: Front, tell: Tell) -> None:
     """All that were asked for. One that fails does not keep the others from being tried; the conversion fails then all the
     same. Raises ConversionFault."""
     faults = []
@@ -25,37 +26,33 @@ async def write(record: Record, tools: Tools, exported: Exported, tell: Tell) ->
         await tell("target", f"writing {writer.words}", 0.7 + 0.05 * index / len(wanted))
         try:
             fault = _held(
-                record, target, await tools.targets.write(_request(record, target, writer, exported)), exported
+                record, target, await tools.targets.write(_request(record, target, writer, front)), exported, front
             )
         except ExportFault as error:
             fault = str(error)
         if fault:
             faults.append(f"it cannot become {writer.words}: {fault}")
-        record.step(target, not fault, fault or f"{writer.words}, equal on {len(record.cases)} inputs", began)
+        record.step(target, not fault, fault or f"{writer.words}, equal on {len(front.cases)} inputs", began)
     if faults:
         raise ConversionFault("target", "; ".join(faults))
 
 
-def _request(record: Record, target: Target, writer: Writer, exported: Exported) -> TargetRequest:
-    signature = record.signature
-    assert signature is not None  # noqa: S101 - set by climb
-    declared = {item.name: item.model_dump(mode="json") for item in record.inputs}
-    names = [item.name for item in signature.inputs]
+def _request(record: Record, target: Target, writer: Writer, front: Front) -> TargetRequest:
     return TargetRequest(
         target=target,
         writer=writer,
-        onnx=exported.onnx,
-        inputs=tuple(declared[name] for name in names),
-        outputs=tuple(item.name for item in signature.outputs),
-        cases={case: {name: inputs[name] for name in names} for case, inputs in record.cases.items()},
+        onnx=front.onnx,
+        inputs=front.inputs,
+        outputs=tuple(item.name for item in front.signature.outputs),
+        cases=front.cases,
         folder=record.work(f"target-{target}"),
     )
 
 
-def _held(record: Record, target: Target, written: Written, exported: Exported) -> str:
+def _held(record: Record, target: Target, written: Written, exported: Exported, front: Front) -> str:
     """What is wrong with it; empty, and then its files are part of the result, where nothing is."""
     comparisons: list[Comparison] = []
-    for case in record.cases:
+    for case in front.cases:
         comparisons += compared(record, case, exported.references, written.found[case])
     wrong = [item for item in comparisons if not item.passed]
     if not wrong:
