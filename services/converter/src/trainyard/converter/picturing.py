@@ -95,6 +95,4 @@ def exactly(record: Record, case: str, name: str, reference: Array, found: Array
 
 def as_served(record: Record, case: str, name: str, reference: Array, found: Array) -> Comparison:
     """By those of its precision."""
-    if record.spec.precision:
-        return precision.compare(record.spec.precision, case, name, reference, found)
-    return exactly(record, case, name, reference, found)
+    return precision.as_served(record.spec.precision, case, name, reference, found, record.spec.tolerance)

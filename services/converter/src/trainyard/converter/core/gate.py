@@ -52,15 +52,23 @@ def tolerance_for(reference: Array) -> Tolerance:
     """For a whole network, by dtype. Source: the project's table of tolerances (torch.testing, tf2onnx, onnxscript)."""
     if reference.dtype.kind != "f" or reference.size == 0:
         return Tolerance(rtol=0.0, atol=0.0)
-    finite = reference[np.isfinite(reference)].astype(np.float64)
-    rms = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
     match reference.dtype.itemsize:
         case 8:
             return Tolerance(rtol=1e-6, atol=1e-8)
         case 4:
-            return Tolerance(rtol=1e-3, atol=1e-4 * max(1.0, rms))
+            return Tolerance(rtol=1e-3, atol=1e-4 * max(1.0, _rms(reference)))
         case _:
-            return Tolerance(rtol=1e-2, atol=max(1e-3, 1e-3 * rms))
+            return half_tolerance(reference)
+
+
+def half_tolerance(reference: Array) -> Tolerance:
+    """For numbers that were computed in float16, whatever they are kept in."""
+    return Tolerance(rtol=1e-2, atol=max(1e-3, 1e-3 * _rms(reference)))
+
+
+def _rms(reference: Array) -> float:
+    finite = reference[np.isfinite(reference)].astype(np.float64)
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
 
 
 def compare(case: str, output: str, reference: Array, found: Array, tolerance: Tolerance | None = None) -> Comparison:

@@ -83,9 +83,7 @@ def compare(precision: Precision, case: str, output: str, reference: Array, foun
     if reference.dtype.kind not in "fc":
         return _mostly(gate.compare(case, output, reference, found), reference, found)
     if precision == "float16":
-        finite = reference[np.isfinite(reference)].astype(np.float64)
-        rms = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
-        return gate.compare(case, output, reference, found, Tolerance(rtol=1e-2, atol=max(1e-3, 1e-3 * rms)))
+        return gate.compare(case, output, reference, found, gate.half_tolerance(reference))
     # Shape, dtype and what is no number have to be the same; the rest is judged as a whole.
     compared = gate.compare(case, output, reference, found, Tolerance(rtol=1.0, atol=1e300))
     faults = []
@@ -99,6 +97,15 @@ def compare(precision: Precision, case: str, output: str, reference: Array, foun
     if compared.passed and faults:
         compared = replace(compared, passed=False, fault=", ".join(faults))
     return replace(compared, rtol=0.0, atol=0.0)
+
+
+def as_served(
+    precision: Precision | None, case: str, output: str, reference: Array, found: Array, tolerance: Tolerance | None
+) -> Comparison:
+    """By the bounds of what is served: those of its precision, where it has another than the framework's."""
+    if precision is not None:
+        return compare(precision, case, output, reference, found)
+    return gate.compare(case, output, reference, found, tolerance)
 
 
 def _mostly(compared: Comparison, reference: Array, found: Array) -> Comparison:

@@ -15,9 +15,8 @@ from trainyard.common.contract.conversions import Precision, Tolerance
 from trainyard.common.errors import InvalidInput, TrainyardError
 from trainyard.converter.adapters import proof
 from trainyard.converter.adapters.proof import Proof
-from trainyard.converter.core import gate, precision
+from trainyard.converter.core import precision
 from trainyard.converter.core.cases import Array
-from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ConversionReport
 
 
@@ -51,18 +50,15 @@ class Converted:
         for name, reference in self.proof.outputs.items():
             if name not in outputs:
                 raise TrainyardError(f"the server answers without {name!r}")
-            found.append(self._compare(name, reference, outputs[name]))
+            tolerance = self.tolerances.get(name)
+            compared = precision.as_served(self.precision, self.proof.case, name, reference, outputs[name], tolerance)
+            found.append(compared)
         wrong = [item for item in found if not item.passed]
         if wrong:
             raise TrainyardError(
                 f"the server answers other numbers than the framework: {wrong[0].output}: {wrong[0].fault}"
             )
         return max((item.max_abs for item in found), default=0.0)
-
-    def _compare(self, name: str, reference: Array, found: Array) -> Comparison:
-        if self.precision is not None:
-            return precision.compare(self.precision, self.proof.case, name, reference, found)
-        return gate.compare(self.proof.case, name, reference, found, self.tolerances.get(name))
 
 
 def read(folder: Path) -> Converted:
