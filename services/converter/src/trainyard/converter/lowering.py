@@ -53,7 +53,7 @@ async def lower(record: Record, tools: Tools, exported: Exported, tell: Tell) ->
         if not fault:
             report.comparisons = [asdict(item) for item in comparisons]
             report.max_abs_error = gate.usual_error(comparisons)
-            record.lowered, record.serves = report, Path(f"model.{wanted}.onnx")
+            record.lowered, record.serves = report, Path(precision.file_of(wanted))
             shutil.copy2(rewritten.onnx, record.scratch / record.serves)
             return
         case = next((item.case for item in comparisons if not item.passed), comparisons[0].case)

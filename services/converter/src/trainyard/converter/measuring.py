@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainyard.converter.core import cases
+from trainyard.converter.core import cases, precision
 from trainyard.converter.core.report import TimingReport
 from trainyard.converter.ports import Exported, Tell
 from trainyard.converter.preparation import Tools
@@ -18,7 +18,8 @@ async def measure(record: Record, tools: Tools, before: Exported, tell: Tell) ->
     await tell("measure", "timing the model before and after", 0.74)
     models = {"as exported": before.onnx, "model.onnx": record.scratch / "model.onnx"}
     if record.spec.precision:
-        models[f"model.{record.spec.precision}.onnx"] = record.scratch / f"model.{record.spec.precision}.onnx"
+        lowered = precision.file_of(record.spec.precision)
+        models[lowered] = record.scratch / lowered
     batches = (min(record.batch_sizes), max(record.batch_sizes))
     for batch in dict.fromkeys(batches):
         for name, path in models.items():

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from trainyard.common.contract.conversions import Tolerance
 
 Array = npt.NDArray[np.generic]
+ORDINARY = ("samples", "random", "pictures")
+"""How the names of cases begin whose inputs are like the model's own; the others are edge cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,7 @@ class Comparison:
 
 def usual_error(comparisons: Iterable[Comparison]) -> float | None:
     """The largest difference on inputs like the model's own, which is what a person asks for; edge cases are left out."""
-    return max(
-        (item.max_abs for item in comparisons if item.case.startswith(("samples", "random", "pictures"))), default=None
-    )
+    return max((item.max_abs for item in comparisons if item.case.startswith(ORDINARY)), default=None)
 
 
 def tolerance_for(reference: Array) -> Tolerance:

@@ -46,9 +46,13 @@ LOWER: dict[Precision, Lower] = {
 }
 
 
+def file_of(precision: Precision) -> str:
+    return f"model.{precision}.onnx"
+
+
 def ordinary(precision: Precision, cases: Mapping[str, Case]) -> dict[str, Case]:
     """Those that it answers for: where ranges were taken from samples, what is like them; else also what was generated."""
-    kinds = ("samples",) if LOWER[precision].calibrated else ("samples", "random", "pictures")
+    kinds = ("samples",) if LOWER[precision].calibrated else gate.ORDINARY
     return {name: inputs for name, inputs in cases.items() if name.startswith(kinds)}
 
 
