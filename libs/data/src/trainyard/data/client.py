@@ -1,0 +1,227 @@
+"""A client of a data server: put and get tables, and look after datasets.
+
+    client = Client("grpc://127.0.0.1:8815", token=…)
+    client.put("digits", table)
+    client.get("digits", columns=["pixels"])        # a pyarrow.Table, mapped where the server is on this host
+
+Every call outlives a server that goes away for a while (`patience`): an upload goes on from the last part that is safe, a
+download from the last batch that came. Errors are of trainyard.data.errors.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.flight as fl
+
+from trainyard.data import host
+from trainyard.data.errors import Unavailable, from_flight
+from trainyard.data.receiving import digest
+from trainyard.data.sending import Source, pieces, source_of
+from trainyard.data.store import new_upload
+
+_T = TypeVar("_T")
+_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)  # seconds between tries; the last one repeats
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlace:
+    """Where one part of a dataset can be had."""
+
+    ticket: bytes
+    rows: int
+    file: host.Offer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    name: str
+    version: str
+    schema: pa.Schema
+    rows: int
+    size: int
+    """Bytes, of all columns."""
+    columns: tuple[str, ...]
+    parts: tuple[PartPlace, ...]
+
+
+class Client:
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        roots: bytes | None = None,
+        same_host: bool = True,
+        patience: float = 30.0,
+    ) -> None:
+        """`url`: grpc://host:port, or grpc+tls:// with `roots` (PEM) where its authority is not a public one. `patience`: the
+        seconds that a server may be away."""
+        self._flight = fl.FlightClient(url, tls_root_certs=roots)
+        self._options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())] if token else [])
+        self._same_host = same_host
+        self._patience = patience
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._flight.close()
+
+    # -- reading
+
+    def find(self, name: str, version: str | None = None, columns: tuple[str, ...] = ()) -> Found:
+        command = json.dumps({"dataset": name, "version": version, "columns": columns}).encode()
+        info = self._patient(
+            lambda: self._flight.get_flight_info(fl.FlightDescriptor.for_command(command), self._options)
+        )
+        parts = []
+        for endpoint in info.endpoints:
+            about = json.loads(endpoint.app_metadata)
+            file = host.Offer(**about["file"]) if about["file"] else None
+            parts.append(PartPlace(endpoint.ticket.ticket, about["rows"], file))
+        version = json.loads(info.app_metadata)["version"]
+        return Found(name, version, info.schema, info.total_records, info.total_bytes, columns, tuple(parts))
+
+    def get(self, name: str, version: str | None = None, columns: tuple[str, ...] = (), streams: int = 2) -> pa.Table:
+        """The whole of it, parts in order; `streams` at a time where it does not lie on this host."""
+        found = self.find(name, version, columns)
+        with ThreadPoolExecutor(max(1, streams)) as pool:
+            tables = list(pool.map(lambda index: self.part(found, index), range(len(found.parts))))
+        return pa.concat_tables(tables) if tables else pa.Table.from_batches([], found.schema)
+
+    def part(self, found: Found, index: int) -> pa.Table:
+        mapped = self._mapped(found, index)
+        return mapped if mapped is not None else pa.Table.from_batches(self._streamed(found, index), found.schema)
+
+    def batches(self, name: str, version: str | None = None, columns: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
+        """One after the other; memory for one."""
+        found = self.find(name, version, columns)
+        for index in range(len(found.parts)):
+            mapped = self._mapped(found, index)
+            yield from mapped.to_batches() if mapped is not None else self._streamed(found, index)
+
+    def _mapped(self, found: Found, index: int) -> pa.Table | None:
+        place = found.parts[index]
+        if not self._same_host or place.file is None:
+            return None
+        table = host.take(place.file)
+        return table if table is None or not found.columns else table.select(list(found.columns))
+
+    def _streamed(self, found: Found, index: int) -> Iterator[pa.RecordBatch]:
+        """Of one part. A stream that breaks is opened again, and what came before is passed over."""
+        came = 0
+        trying = _Patience(self._patience)
+        while True:
+            try:
+                for number, chunk in enumerate(self._flight.do_get(self._ticket(found, index), self._options)):
+                    if number >= came:
+                        came += 1
+                        trying.succeeded()
+                        yield chunk.data
+                return
+            except pa.ArrowException as error:
+                trying.failed(from_flight(error))
+
+    def _ticket(self, found: Found, index: int) -> fl.Ticket:
+        return fl.Ticket(found.parts[index].ticket)
+
+    # -- writing
+
+    def put(
+        self,
+        name: str,
+        data: pa.Table | pa.RecordBatch | Source,
+        *,
+        labels: dict[str, str] | None = None,
+        upload: str | None = None,
+        progress: Callable[[int], None] = lambda rows: None,
+    ) -> dict[str, Any]:
+        """The data becomes the current version of `name`, all at once; what is told of it. `upload`: an id of yours, to go on
+        with it from another process after this one died. `progress` is told the rows that are safe."""
+        source = source_of(data)
+        upload = upload or new_upload()
+        asked = {
+            "upload": upload,
+            "dataset": name,
+            "schema": b64encode(source.schema.serialize().to_pybytes()).decode(),
+            "labels": labels or {},
+        }
+        trying = _Patience(self._patience)
+        reached = -1
+        while True:
+            try:
+                rows = self._act("begin", asked)["rows"]
+                if rows > reached:
+                    trying.succeeded()
+                    reached = rows
+                total = self._send(upload, source, rows, progress)
+                return self._act("commit", {"dataset": name, "upload": upload, "rows": total})
+            except pa.ArrowException as error:
+                trying.failed(from_flight(error))
+
+    def _send(self, upload: str, source: Source, offset: int, progress: Callable[[int], None]) -> int:
+        """From row `offset` on; the rows of the whole."""
+        command = json.dumps({"upload": upload, "offset": offset}).encode()
+        writer, reader = self._flight.do_put(fl.FlightDescriptor.for_command(command), source.schema, self._options)
+        total = offset
+        try:
+            for batch in source.rows_from(offset):
+                for piece in pieces(batch):
+                    writer.write_with_metadata(piece, digest(piece))
+                    total += piece.num_rows
+            writer.done_writing()
+            while (told := reader.read()) is not None:
+                progress(json.loads(told.to_pybytes())["rows"])
+        finally:
+            writer.close()  # raises what the server said, also where a write failed before
+        return total
+
+    # -- looking after
+
+    def list(self, prefix: str = "") -> list[dict[str, Any]]:
+        return list(self._patient(lambda: self._act("list", {"prefix": prefix}))["datasets"])
+
+    def act(self, action: str, **said: Any) -> dict[str, Any]:
+        """An action of trainyard.data.actions by its name."""
+        return self._patient(lambda: self._act(action, said))
+
+    def _act(self, action: str, said: dict[str, Any]) -> dict[str, Any]:
+        results = list(self._flight.do_action(fl.Action(action, json.dumps(said).encode()), self._options))
+        return dict(json.loads(results[0].body.to_pybytes()))
+
+    def _patient(self, call: Callable[[], _T]) -> _T:
+        trying = _Patience(self._patience)
+        while True:
+            try:
+                return call()
+            except pa.ArrowException as error:
+                trying.failed(from_flight(error))
+
+
+class _Patience:
+    """Waits between tries until the server was away for too long; then, or for another fault, raises it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.succeeded()
+
+    def succeeded(self) -> None:
+        self._until = time.monotonic() + self._seconds
+        self._tries = 0
+
+    def failed(self, fault: Exception) -> None:
+        if not isinstance(fault, Unavailable) or time.monotonic() >= self._until:
+            raise fault
+        time.sleep(_PAUSES[min(self._tries, len(_PAUSES) - 1)])
+        self._tries += 1
