@@ -1,4 +1,4 @@
-"""A data server in this process, and one in a process of its own that can be killed."""
+"""A data server in this process, and clients of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of the data plane share: a key, two owners, a table with tensors, a server that can be killed."""
+"""What tests of the data plane share: a key, two owners, a table with tensors."""
 
 from __future__ import annotations
 
