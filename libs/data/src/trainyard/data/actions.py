@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trainyard.data.errors import InvalidData, NotFound
+from trainyard.data.errors import InvalidData
 from trainyard.data.manifest import Manifest, checked_name
 from trainyard.data.store import Store
 
@@ -67,15 +67,13 @@ def begin(call: Call) -> Answer:
 
 def commit(call: Call) -> Answer:
     """`upload`, which has `rows`, becomes the current version of `dataset`."""
-    name, upload = call.text("dataset"), call.text("upload")
-    _own(call, upload)
-    return _about(call.store.commit(upload, name, int(call.number("rows"))))
+    rows = int(call.number("rows"))
+    return _about(call.store.commit(call.text("upload"), call.text("dataset"), rows, call.caller))
 
 
 def give_up(call: Call) -> Answer:
     """What arrived of `upload` is removed."""
-    _own(call, call.text("upload"))
-    call.store.give_up(call.text("upload"))
+    call.store.give_up(call.text("upload"), call.caller)
     return {}
 
 
@@ -115,16 +113,6 @@ ACTIONS: dict[str, Callable[[Call], Answer]] = {
     "expire": expire,
     "collect": collect,
 }
-
-
-def _own(call: Call, upload: str) -> None:
-    """An upload that was committed is nobody's: `commit` answers for it again."""
-    try:
-        owner = call.store.upload(upload).owner
-    except NotFound:
-        return
-    if owner != call.caller:
-        raise NotFound(f"there is no upload {upload} of yours here")
 
 
 def _about(manifest: Manifest) -> Answer:

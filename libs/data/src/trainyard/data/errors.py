@@ -76,10 +76,8 @@ def to_flight(error: Exception) -> fl.FlightError:
     return kind(str(known), json.dumps({"code": known.code, "message": str(known)}).encode())
 
 
-def from_flight(error: Exception) -> DataError:
+def from_flight(error: pa.ArrowException) -> DataError:
     """What a client raises for an error of pyarrow."""
-    if isinstance(error, DataError):
-        return error
     try:
         told = json.loads(getattr(error, "extra_info", b"") or b"{}")
     except ValueError:

@@ -54,6 +54,9 @@ class Manifest:
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
+    def expired(self, now: float) -> bool:
+        return self.expires is not None and self.expires <= now
+
     def arrow_schema(self) -> pa.Schema:
         return pa.ipc.read_schema(pa.py_buffer(self.schema))
 

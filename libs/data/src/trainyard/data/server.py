@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ import pyarrow.flight as fl
 
 from trainyard.data import host
 from trainyard.data.actions import ACTIONS, Call
-from trainyard.data.errors import DataError, InvalidData, NotFound, to_flight
+from trainyard.data.errors import InvalidData, NotFound, to_flight
 from trainyard.data.manifest import Manifest
 from trainyard.data.receiving import receive
 from trainyard.data.store import Store
@@ -85,9 +86,7 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         with _told():
             asked = _command(descriptor)
-            manifest = self._store.upload(asked.get("upload", ""))
-            if manifest.owner != _caller(context):
-                raise NotFound(f"there is no upload {asked['upload']} of yours here")
+            manifest = self._store.upload(asked.get("upload", ""), _caller(context))
             if not reader.schema.equals(manifest.arrow_schema(), check_metadata=True):
                 raise InvalidData(
                     f"the upload has {_words(manifest.arrow_schema())}, this stream {_words(reader.schema)}"
@@ -173,15 +172,15 @@ def _caller(context: Any) -> str:
     return str(context.get_middleware("who").owner)
 
 
-class _told:  # noqa: N801 - reads as a word where it is used
+@contextmanager
+def _told() -> Iterator[None]:
     """What was planned reaches the client as such; the rest as one sentence without our insides."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, fl.FlightError):
-            raise to_flight(error) from error
+    try:
+        yield
+    except fl.FlightError:
+        raise
+    except Exception as error:
+        raise to_flight(error) from error
 
 
 class _Caller(fl.ServerMiddleware):  # type: ignore[misc]
@@ -195,7 +194,5 @@ class _Door(fl.ServerMiddlewareFactory):  # type: ignore[misc]
 
     def start_call(self, info: Any, headers: dict[str, list[str]]) -> _Caller:
         said = next((values for name, values in headers.items() if name.lower() == "authorization"), [])
-        try:
+        with _told():
             return _Caller(self._who(said[0] if said else None))
-        except DataError as error:
-            raise to_flight(error) from error

@@ -105,11 +105,15 @@ class Store:
             _written(folder / _MANIFEST, to_json(manifest))
             return manifest
 
-    def upload(self, upload: str) -> Manifest:
+    def upload(self, upload: str, owner: str | None = None) -> Manifest:
+        """Raises NotFound, also where it is there and not `owner`'s."""
         try:
-            return from_json((self._uploads / _plain(upload) / _MANIFEST).read_bytes())
+            manifest = from_json((self.folder(upload) / _MANIFEST).read_bytes())
         except FileNotFoundError:
             raise NotFound(f"there is no upload {upload} here: it was committed, given up, or never begun") from None
+        if owner not in (None, manifest.owner):
+            raise NotFound(f"there is no upload {upload} of yours here")
+        return manifest
 
     def folder(self, upload: str) -> Path:
         return self._uploads / _plain(upload)
@@ -126,14 +130,14 @@ class Store:
             _written(self.folder(upload) / _MANIFEST, to_json(done))
             return done
 
-    def commit(self, upload: str, name: str, rows: int) -> Manifest:
+    def commit(self, upload: str, name: str, rows: int, owner: str) -> Manifest:
         """The upload becomes the current version of `name`, if all of its rows are here. Done twice it answers the same.
         Raises Conflict and NotFound."""
         with self._lock:
             version = _version_of(upload)
             with suppress(NotFound):
                 return self.get(name, version)
-            manifest = self.upload(upload)
+            manifest = self.upload(upload, owner)
             if rows != manifest.rows:
                 raise Conflict(f"{rows} rows were sent and {manifest.rows} arrived: go on from row {manifest.rows}")
             done = replace(manifest, version=version, created=self._now())
@@ -147,10 +151,10 @@ class Store:
             _written(folder / _CURRENT, version.encode())
             return done
 
-    def give_up(self, upload: str) -> None:
+    def give_up(self, upload: str, owner: str) -> None:
         with self._lock:
-            self.upload(upload)
-            shutil.rmtree(self._uploads / _plain(upload))
+            self.upload(upload, owner)
+            shutil.rmtree(self.folder(upload))
 
     # -- room
 
@@ -179,7 +183,7 @@ class Store:
         gone = []
         with self._lock:
             for manifest in list(self.versions()):
-                if not manifest.pinned and manifest.expires is not None and manifest.expires <= self._now():
+                if not manifest.pinned and manifest.expired(self._now()):
                     self._remove(manifest)
                     gone.append(f"{manifest.name}@{manifest.version}")
             for folder in self._uploads.iterdir():
@@ -191,7 +195,7 @@ class Store:
     def _removable(self) -> list[Manifest]:
         now = self._now()
         loose = [each for each in self.versions() if not each.pinned]
-        expired = [each for each in loose if each.expires is not None and each.expires <= now]
+        expired = [each for each in loose if each.expired(now)]
         again = [each for each in loose if each.source and each not in expired]
         return expired + sorted(again, key=lambda each: each.created)
 
