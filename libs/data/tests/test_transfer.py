@@ -182,6 +182,16 @@ def test_a_commit_whose_answer_was_lost_answers_the_same(client: Client) -> None
     assert client.put("digits", table(5), upload="u1") == made
 
 
+def test_what_was_committed_last_is_current_though_the_clock_was_set_back(tmp_path: Path, serve: Served) -> None:
+    clock = iter([200.0, 100.0])
+    asked = Client(
+        f"grpc://127.0.0.1:{serve(store=Store(tmp_path / 'set', now=lambda: next(clock))).port}", "mine", patience=0
+    )
+    asked.put("digits", table(seed=1))
+    asked.put("digits", table(seed=2))
+    assert asked.get("digits").equals(table(seed=2))
+
+
 def test_a_quota_is_kept_and_what_has_expired_makes_room(tmp_path: Path, serve: Served) -> None:
     sent = table()
     full = Store(tmp_path / "small", quota=int(sent.nbytes * 2.5))

@@ -1,12 +1,12 @@
 """Datasets on disk: versions that are committed, and uploads on their way.
 
     <root>/datasets/<name>/@/<version>/manifest.json, part-00000.arrow …
-    <root>/datasets/<name>/@/current        the version that the name stands for, replaced by one rename
     <root>/uploads/<id>/manifest.json, part-00000.arrow …
 
-An upload becomes a version by one rename of its folder, so a reader sees all of it or nothing. A part is written under
-another name and renamed when it is whole: what a killed server leaves is what it had acknowledged, and the client goes on
-from there. Deleting unlinks: who has a part open or mapped reads on.
+An upload becomes a version by one rename of its folder, so a reader sees all of it or nothing; a name stands for the
+version that was committed last. A part is written under another name and renamed when it is whole: what a killed server
+leaves is what it had acknowledged, and the client goes on from there. Deleting unlinks: who has a part open or mapped reads
+on.
 
 Called by the server's threads; one lock guards the tree, and no data is moved under it.
 """
@@ -27,7 +27,6 @@ from trainyard.data.errors import Conflict, Full, NotFound
 from trainyard.data.manifest import Manifest, Part, checked_name, from_json, to_json
 
 _MANIFEST = "manifest.json"
-_CURRENT = "current"
 ABANDONED = 24 * 3600.0
 """Seconds after which an upload that nobody goes on with is removed."""
 
@@ -48,18 +47,20 @@ class Store:
     def versions(self) -> Iterator[Manifest]:
         """Every version of every dataset, by name and age."""
         for file in sorted(self._datasets.rglob(_MANIFEST)):
-            with suppress(FileNotFoundError):  # removed while we look
-                yield from_json(file.read_bytes())
+            manifest = _read(file)
+            if manifest is not None:
+                yield manifest
 
     def get(self, name: str, version: str | None = None) -> Manifest:
         """The current version, or that one. Raises NotFound."""
-        folder = self._versions_of(name)
-        try:
-            chosen = version or (folder / _CURRENT).read_text()
-            return from_json((folder / _plain(chosen) / _MANIFEST).read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+        if version is None:
+            found = max(self._of(name), key=_age, default=None)
+        else:
+            found = _read(self._versions_of(name) / _plain(version) / _MANIFEST)
+        if found is None:
             said = f"{name}, version {version}" if version else name
-            raise NotFound(f"there is no dataset {said} here (yard data list shows what there is)") from None
+            raise NotFound(f"there is no dataset {said} here (yard data list shows what there is)")
+        return found
 
     def part(self, manifest: Manifest, index: int) -> Path:
         """The file of one part. Raises NotFound."""
@@ -107,10 +108,9 @@ class Store:
 
     def upload(self, upload: str, owner: str | None = None) -> Manifest:
         """Raises NotFound, also where it is there and not `owner`'s."""
-        try:
-            manifest = from_json((self.folder(upload) / _MANIFEST).read_bytes())
-        except FileNotFoundError:
-            raise NotFound(f"there is no upload {upload} here: it was committed, given up, or never begun") from None
+        manifest = _read(self.folder(upload) / _MANIFEST)
+        if manifest is None:
+            raise NotFound(f"there is no upload {upload} here: it was committed, given up, or never begun")
         if owner not in (None, manifest.owner):
             raise NotFound(f"there is no upload {upload} of yours here")
         return manifest
@@ -140,7 +140,9 @@ class Store:
             manifest = self.upload(upload, owner)
             if rows != manifest.rows:
                 raise Conflict(f"{rows} rows were sent and {manifest.rows} arrived: go on from row {manifest.rows}")
-            done = replace(manifest, version=version, created=self._now())
+            newest = max((each.created for each in self._of(name)), default=0.0)
+            # Last is last, even where the clock was set back meanwhile.
+            done = replace(manifest, version=version, created=max(self._now(), newest + 1e-6))
             folder = self._versions_of(name)
             folder.mkdir(parents=True, exist_ok=True)
             for part in manifest.parts:
@@ -148,7 +150,6 @@ class Store:
             _written(self._uploads / upload / _MANIFEST, to_json(done))
             (self._uploads / upload).rename(folder / version)
             _synced(folder)
-            _written(folder / _CURRENT, version.encode())
             return done
 
     def give_up(self, upload: str, owner: str) -> None:
@@ -197,13 +198,14 @@ class Store:
         loose = [each for each in self.versions() if not each.pinned]
         expired = [each for each in loose if each.expired(now)]
         again = [each for each in loose if each.source and each not in expired]
-        return expired + sorted(again, key=lambda each: each.created)
+        return expired + sorted(again, key=_age)
 
     def _versions_of(self, name: str) -> Path:
         return self._datasets / checked_name(name) / "@"
 
     def _of(self, name: str) -> list[Manifest]:
-        return [from_json(file.read_bytes()) for file in sorted(self._versions_of(name).glob(f"*/{_MANIFEST}"))]
+        read = (_read(file) for file in sorted(self._versions_of(name).glob(f"*/{_MANIFEST}")))
+        return [manifest for manifest in read if manifest is not None]
 
     def _changed(self, manifest: Manifest) -> Manifest:
         with self._lock:
@@ -214,11 +216,6 @@ class Store:
         folder = self._versions_of(manifest.name)
         with suppress(FileNotFoundError):
             shutil.rmtree(folder / manifest.version)
-        left = self._of(manifest.name)
-        if left:
-            _written(folder / _CURRENT, max(left, key=lambda each: each.created).version.encode())
-            return
-        (folder / _CURRENT).unlink(missing_ok=True)
         for place in (folder, *folder.parents):  # the folders of a/b/c, as far as nothing else lies in them
             if place == self._datasets or any(place.iterdir()):
                 return
@@ -228,6 +225,18 @@ class Store:
 def new_upload() -> str:
     """An id that no other upload has."""
     return f"{time.time_ns():016x}-{secrets.token_hex(6)}"
+
+
+def _age(manifest: Manifest) -> float:
+    return manifest.created
+
+
+def _read(file: Path) -> Manifest | None:
+    """None where it is not there, or was removed while we look."""
+    try:
+        return from_json(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _version_of(upload: str) -> str:
