@@ -41,7 +41,6 @@ def receive(
                 raise InvalidData(
                     f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent"
                 )
-            store.make_room(batch.nbytes)
             part = part or _Part(store.folder(upload), begun.arrow_schema())
             part.write(batch)
             if part.size >= part_size:

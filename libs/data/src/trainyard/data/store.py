@@ -119,12 +119,13 @@ class Store:
         return self._uploads / _plain(upload)
 
     def add(self, upload: str, index: int, file: Path, rows: int) -> Manifest:
-        """`file` becomes part `index` of the upload. Raises Conflict when another stream went on with it meanwhile."""
+        """`file` becomes part `index` of the upload. Raises Full, and Conflict when another stream went on with it."""
         with self._lock:
             manifest = self.upload(upload)
             if len(manifest.parts) != index:
                 raise Conflict(f"another stream went on with upload {upload}: this one is too late")
             part = Part(f"part-{index:05d}.arrow", rows, file.stat().st_size)
+            self.make_room(part.size)  # a part at a time: the whole tree is looked through
             file.rename(self.folder(upload) / part.file)
             done = manifest.with_part(part)
             _written(self.folder(upload) / _MANIFEST, to_json(done))
