@@ -176,6 +176,12 @@ def test_what_did_not_arrive_is_not_committed(client: Client) -> None:
         client.act("commit", dataset="digits", upload="u1", rows=5)
 
 
+def test_an_upload_becomes_no_other_dataset(client: Client) -> None:
+    _begin(client, "u1")
+    with pytest.raises(Conflict, match="upload u1 was begun for digits, not for letters"):
+        client.act("commit", dataset="letters", upload="u1", rows=0)
+
+
 def test_a_commit_whose_answer_was_lost_answers_the_same(client: Client) -> None:
     made = client.put("digits", table(5), upload="u1")
     assert client.act("commit", dataset="digits", upload="u1", rows=5) == made

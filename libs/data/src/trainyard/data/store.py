@@ -139,6 +139,8 @@ class Store:
             with suppress(NotFound):
                 return self.get(name, version)
             manifest = self.upload(upload, owner)
+            if name != manifest.name:
+                raise Conflict(f"upload {upload} was begun for {manifest.name}, not for {name}")
             if rows != manifest.rows:
                 raise Conflict(f"{rows} rows were sent and {manifest.rows} arrived: go on from row {manifest.rows}")
             newest = max((each.created for each in self._of(name)), default=0.0)
