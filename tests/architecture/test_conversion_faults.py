@@ -254,8 +254,18 @@ ROWS: dict[int, Row] = {
     59: Row(
         "triton-inference-server/server#5388",
         "weights beside the model are left behind",
-        ("test_honest_weights_beside_a_model_are_taken_along",),
-        "nothing is tested above 2 GiB, where a model does not fit into one file",
+        (
+            "test_honest_weights_beside_a_model_are_taken_along",
+            *(
+                f"test_59_weights_that_do_not_fit_travel_beside_the_model[{name}]"
+                for name in ("as exported", "optimised", "float16", "int8", "int8-dynamic", "pictures")
+            ),
+            "test_59_what_pytorch_exports_lies_beside_where_it_is_large",
+            "test_59_a_module_of_pytorch_is_written_from_weights_beside_the_model",
+            "test_59_a_copy_under_another_name_has_weights_of_that_name",
+            "test_59_a_worker_cannot_have_another_file_read_as_weights",
+            "test_59_a_model_above_2_gib_is_converted_and_served",
+        ),
     ),
 }
 

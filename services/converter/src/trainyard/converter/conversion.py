@@ -10,7 +10,6 @@ loop has to tell the bus meanwhile that the work goes on.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
 from trainyard.converter import lowering, picturing, serving_proof, targets
+from trainyard.converter.adapters import onnx_files
 from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.climbing import climb
 from trainyard.converter.core import triton
@@ -61,7 +61,7 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     await prepare(record, tools)
     as_it_was = await climb(record, tools, tell)
     exported = await optimise(record, tools, as_it_was, tell)
-    shutil.copy2(exported.onnx, record.scratch / "model.onnx")
+    await asyncio.to_thread(onnx_files.copy, exported.onnx, record.scratch / "model.onnx")
     front = await picturing.fronted(record, tools, exported, exported.onnx, picturing.exactly, tell)
     await targets.write(record, tools, exported, front, tell)
     await lowering.lower(record, tools, exported, tell)

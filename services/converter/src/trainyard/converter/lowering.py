@@ -4,13 +4,12 @@ hold, refused where they do not."""
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from trainyard.common.contract.conversions import Precision
-from trainyard.converter.adapters import check
+from trainyard.converter.adapters import check, onnx_files
 from trainyard.converter.climbing import check_request
 from trainyard.converter.core import cases, divergence, gate, precision
 from trainyard.converter.core.cases import Array, Case
@@ -54,7 +53,7 @@ async def lower(record: Record, tools: Tools, exported: Exported, tell: Tell) ->
             report.comparisons = [asdict(item) for item in comparisons]
             report.max_abs_error = gate.usual_error(comparisons)
             record.lowered, record.serves = report, Path(precision.file_of(wanted))
-            shutil.copy2(rewritten.onnx, record.scratch / record.serves)
+            await asyncio.to_thread(onnx_files.copy, rewritten.onnx, record.scratch / record.serves)
             return
         case = next((item.case for item in comparisons if not item.passed), comparisons[0].case)
         folder = record.work(f"{wanted}-{attempt}-difference")
@@ -143,7 +142,7 @@ async def _accuracy(
 
 
 def _report(wanted: Precision, rewritten: Rewritten, exported: Exported, kept: tuple[str, ...]) -> LoweredReport:
-    sizes = exported.onnx.stat().st_size, rewritten.onnx.stat().st_size
+    sizes = onnx_files.size(exported.onnx), onnx_files.size(rewritten.onnx)
     return LoweredReport(
         precision=wanted, framework=rewritten.framework, kept=list(kept), bytes_before=sizes[0], bytes_after=sizes[1]
     )

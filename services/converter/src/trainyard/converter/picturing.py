@@ -4,13 +4,12 @@ what the framework makes of it once numpy and Pillow have prepared it."""
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trainyard.converter.adapters import check
+from trainyard.converter.adapters import check, onnx_files
 from trainyard.converter.adapters.onnx_model import Signature
 from trainyard.converter.climbing import check_request
 from trainyard.converter.core import gate, precision
@@ -76,7 +75,7 @@ def serve(record: Record, front: Front) -> None:
     """What is served from now on takes pictures."""
     if record.spec.preprocessing:
         record.serves, record.served_signature = FILE, front.signature
-        shutil.copy2(front.onnx, record.scratch / FILE)
+        onnx_files.copy(front.onnx, record.scratch / FILE)
 
 
 def _fault(record: Record, exported: Exported, found: Mapping[str, Mapping[str, Array]], compare: Compare) -> str:

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto
 
+from trainyard.converter.adapters import onnx_files
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.ladder import Limits
 from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.workers.graphs import graphs
+from trainyard.converter.workers.onnx_file import outside
 
 _DTYPES = {
     TensorProto.DOUBLE: "float64", TensorProto.FLOAT: "float32", TensorProto.FLOAT16: "float16",
@@ -55,21 +56,20 @@ def read(path: Path, limits: Limits) -> Signature:
         strange = unknown_operators(model)
         if strange:
             raise ExportFault(f"the exporter left operators that ONNX does not have: {', '.join(strange)}")
-        onnx.checker.check_model(model, full_check=True)
+        onnx_files.confined(path, model)
+        _check(path, model)
     except (MemoryError, ExportFault):
         raise
     except Exception as error:  # those of protobuf, of the checker and of its inference have no common class but this
         raise ExportFault(f"the exporter wrote an invalid model: {told(error)}") from error
-    if any(item.data_location == TensorProto.EXTERNAL for item in tensors(model)):
-        raise ExportFault("the exporter wrote weights beside the model, where nobody would take them along")
     opset = max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
     if opset > limits.opset:
         raise ExportFault(f"the exporter wrote opset {opset}, the runtime takes {limits.opset}")
     if model.ir_version > limits.ir_version:
         # The IR version says how the file is laid out; what is in this one was there before.
         model.ir_version = limits.ir_version
-        onnx.checker.check_model(model, full_check=True)
         onnx.save(model, path)
+        _check(path, model)
     initializers = {item.name for item in model.graph.initializer}
     return Signature(
         tuple(_tensor(item) for item in model.graph.input if item.name not in initializers),
@@ -78,6 +78,11 @@ def read(path: Path, limits: Limits) -> Signature:
         model.ir_version,
         dict(Counter(f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in model.graph.node)),
     )
+
+
+def _check(path: Path, model: onnx.ModelProto) -> None:
+    """With what lies beside it, if anything does: the checker looks for that from a path only."""
+    onnx.checker.check_model(str(path) if outside(model) else model, full_check=True)
 
 
 def unknown_operators(model: onnx.ModelProto) -> list[str]:
@@ -124,18 +129,6 @@ class Runtime:
         except Exception as error:
             raise ExportFault(f"onnxruntime fails at it: {told(error)}") from error
         return {name: np.asarray(value) for name, value in zip(self.outputs, found, strict=True)}
-
-
-def tensors(message: Any) -> Iterator[TensorProto]:
-    """Every tensor in the model, also those of attributes, of inner graphs and of functions."""
-    if isinstance(message, TensorProto):
-        yield message
-        return
-    for field, value in message.ListFields():
-        if field.message_type is None or field.message_type.GetOptions().map_entry:
-            continue
-        for item in [value] if hasattr(value, "ListFields") else value:
-            yield from tensors(item)
 
 
 def _tensor(value: onnx.ValueInfoProto) -> Tensor:

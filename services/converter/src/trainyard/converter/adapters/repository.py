@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
+from trainyard.converter.adapters import onnx_files
 from trainyard.converter.core import ensembles, triton
 from trainyard.converter.core.ensembles import Ensemble
 from trainyard.converter.core.triton import ModelConfig
@@ -19,6 +20,9 @@ from trainyard.converter.core.triton import ModelConfig
 LABELS = "labels.txt"
 ORIGIN = "conversion.txt"
 """In a version folder: the conversion that it came from. Triton passes it over."""
+MOST_SENT = 2**30
+"""Bytes of a model that is sent along with the request to load it: they go as text in one message, and none of protobuf
+reaches 2 GiB."""
 
 
 def to_text(config: ModelConfig) -> str:
@@ -91,7 +95,7 @@ def add(repository: Path, name: str, text: str, model: Path, beside: Mapping[str
     if model.is_dir():
         shutil.copytree(model, writing, dirs_exist_ok=True)
     else:
-        shutil.copy2(model, writing / "model.onnx")
+        _put(model, writing / triton.MODEL)
     if origin:
         (writing / ORIGIN).write_text(origin)
     for file, content in beside.items():
@@ -107,6 +111,24 @@ def add(repository: Path, name: str, text: str, model: Path, beside: Mapping[str
             version += 1
         else:
             return version
+
+
+def files_of(version: Path) -> list[Path]:
+    """What of a version's folder belongs to the model."""
+    return [item for item in sorted(version.rglob("*")) if item.is_file() and item.name != ORIGIN]
+
+
+def sendable(version: Path) -> bool:
+    """Whether a server can be sent the model; else it has to read it from a folder."""
+    return sum(item.stat().st_size for item in files_of(version)) <= MOST_SENT
+
+
+def _put(model: Path, target: Path) -> None:
+    """One file; of a model with weights beside it, a folder of this name with both, as Triton's documentation has it."""
+    if onnx_files.beside(model).exists():
+        target.mkdir()
+        target /= triton.MODEL
+    onnx_files.copy(model, target)
 
 
 def versions(folder: Path) -> list[int]:

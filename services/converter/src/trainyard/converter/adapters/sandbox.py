@@ -21,6 +21,7 @@ from pathlib import Path
 import psutil
 
 from trainyard.common.contract.quantities import human_bytes, human_seconds
+from trainyard.converter.workers.onnx_file import INLINE
 
 _LOOK = 0.25  # seconds between two looks at the memory
 _KEPT_OUTPUT = 8000
@@ -31,6 +32,8 @@ class Limits:
     seconds: float = 900.0
     memory: int = 12 * 2**30
     file_bytes: int = 8 * 2**30
+    inline: int = INLINE
+    """Bytes of weights that an ONNX file holds itself at most; those of a larger model lie beside it."""
 
     def describe(self) -> str:
         network = "without network" if _without_network() else "with network (it cannot be cut on this machine)"

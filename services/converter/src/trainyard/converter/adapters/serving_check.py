@@ -23,7 +23,7 @@ from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.common.loopback import free_port
-from trainyard.converter.adapters.repository import LABELS, versions
+from trainyard.converter.adapters.repository import LABELS, files_of, sendable, versions
 from trainyard.converter.core.cases import Array, Case
 
 START = 60.0  # seconds a server has to come up
@@ -37,8 +37,9 @@ class TritonServingCheck:
         """`host:port` of a real Triton in explicit model control; None: our own server."""
 
     async def ask(self, repository: Path, name: str, inputs: Case) -> tuple[str, str, dict[str, Array]]:
-        """Endpoint, server and outputs of one inference. Raises TrainyardError when the server refuses."""
-        if self._url is None:
+        """Endpoint, server and outputs of one inference. What is too large to be sent along is asked of our own server: the
+        answer says which. Raises TrainyardError when the server refuses."""
+        if self._url is None or not sendable(_newest(repository / name)):
             async with _server(repository) as endpoint:
                 return await _infer(endpoint, name, inputs)
         # Under a name of its own, sent along: what Triton serves under the model's name stays until the proof is there.
@@ -82,12 +83,16 @@ def _upload(url: str, model: Path, trial: str) -> None:
     """The model with its request to load it, so that Triton need not see our folders."""
     config = text_format.Parse((model / "config.pbtxt").read_text(), model_config_pb2.ModelConfig())
     config.name = trial
-    version = model / str(versions(model)[-1]) / "model.onnx"
-    files = {"file:1/model.onnx": version.read_bytes()}
+    version = _newest(model)
+    files = {f"file:1/{item.relative_to(version)}": item.read_bytes() for item in files_of(version)}
     if (model / LABELS).exists():
         files[f"file:{LABELS}"] = (model / LABELS).read_bytes()
     with _told(url), closing(blocking.InferenceServerClient(url)) as client:
         client.load_model(trial, config=MessageToJson(config, preserving_proto_field_name=True), files=files)
+
+
+def _newest(model: Path) -> Path:
+    return model / str(versions(model)[-1])
 
 
 def _unload(url: str, trial: str) -> None:

@@ -54,5 +54,6 @@ def lay_out(folder: Path, document: Mapping[str, Any], cases: Mapping[str, Case]
         "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
         "file_bytes": limits.file_bytes,
         "memory": limits.memory,
+        "inline": limits.inline,
     }
     (folder / "request.json").write_text(json.dumps({**document, "limits": bounds}))

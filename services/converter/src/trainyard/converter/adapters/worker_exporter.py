@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from trainyard.converter.adapters import answers, sandbox, worker
+from trainyard.converter.adapters import answers, onnx_files, sandbox, worker
 from trainyard.converter.core.cases import Case
 from trainyard.converter.ports import Exported, ExportRequest, Inspected, Layers
 
@@ -116,7 +116,7 @@ def inspected(folder: Path, outcome: sandbox.Outcome) -> Inspected:
 def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases: Mapping[str, Case]) -> Exported:
     """What the worker left behind. Raises ModelFault, ExportFault or Retryable."""
     found = answers.told(folder, outcome, answers.Export)
-    answers.own(folder / "model.onnx")
+    onnx_files.own(folder / "model.onnx")
     return Exported(
         folder / "model.onnx",
         answers.arrays(folder / "references.npz", cases, found.output_names),

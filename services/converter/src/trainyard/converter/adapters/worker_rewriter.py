@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trainyard.converter.adapters import answers, sandbox, worker
+from trainyard.converter.adapters import answers, onnx_files, sandbox, worker
 from trainyard.converter.core.cases import Case
 from trainyard.converter.core.divergence import Difference
 from trainyard.converter.ports import Layers, RewriteRequest, Rewritten, Timing
@@ -66,7 +66,7 @@ class WorkerRewriter:
             **request.options,
         }
         told = await self._run(request.worker, request.folder, document, request.calibration, answers.Answer)
-        answers.own(request.folder / "model.onnx")
+        onnx_files.own(request.folder / "model.onnx")
         return Rewritten(request.folder / "model.onnx", told.framework)
 
     async def differences(self, reference: Path, other: Path, inputs: Case, folder: Path) -> list[Difference]:

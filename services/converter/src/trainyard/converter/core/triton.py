@@ -15,6 +15,8 @@ from trainyard.common.errors import InvalidInput, Problem
 
 ONNX_PLATFORM = "onnxruntime_onnx"
 ENSEMBLE_PLATFORM = "ensemble"
+MODEL = "model.onnx"
+"""What Triton looks for in the folder of a version: a file, or a folder with a file of this name and what belongs to it."""
 TYPES = {
     "float64": "TYPE_FP64", "float32": "TYPE_FP32", "float16": "TYPE_FP16", "bfloat16": "TYPE_BF16",
     "int64": "TYPE_INT64", "int32": "TYPE_INT32", "int16": "TYPE_INT16", "int8": "TYPE_INT8", "uint8": "TYPE_UINT8",

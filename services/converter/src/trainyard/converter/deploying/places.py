@@ -13,6 +13,7 @@ from typing import Protocol
 
 from google.protobuf.json_format import MessageToJson
 
+from trainyard.common.contract.quantities import human_bytes
 from trainyard.common.errors import InvalidInput
 from trainyard.converter.adapters import repository
 from trainyard.converter.deploying.model import Converted
@@ -69,9 +70,11 @@ class LoadApi:
 
     def bring(self, model: Converted, name: str, keep: int) -> tuple[int, Undo]:
         version = max(self._server.versions(name), default=0) + 1
-        files = {
-            f"file:{version}/{item.relative_to(model.version)}": item.read_bytes() for item in _files(model.version)
-        }
+        if not repository.sendable(model.version):
+            words = f"a model of more than {human_bytes(repository.MOST_SENT)} cannot be sent along"
+            raise InvalidInput.one(words, "--repository", "name a folder that the server reads")
+        found = repository.files_of(model.version)
+        files = {f"file:{version}/{item.relative_to(model.version)}": item.read_bytes() for item in found}
         files |= {f"file:{file}": path.read_bytes() for file, path in model.beside.items()}
         config = MessageToJson(model.configured(name, keep), preserving_proto_field_name=True)
         self._server.load(name, config, files)
@@ -99,7 +102,3 @@ def _load(server: ModelServer, name: str, undo: Undo) -> None:
     except BaseException:
         undo()
         raise
-
-
-def _files(folder: Path) -> list[Path]:
-    return [item for item in sorted(folder.rglob("*")) if item.is_file() and item.name != repository.ORIGIN]

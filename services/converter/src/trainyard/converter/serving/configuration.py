@@ -17,7 +17,7 @@ from google.protobuf.json_format import MessageToDict
 from tritonclient.grpc import model_config_pb2
 
 from trainyard.common.errors import InvalidInput
-from trainyard.converter.core.triton import ENSEMBLE_PLATFORM, ONNX_PLATFORM
+from trainyard.converter.core.triton import ENSEMBLE_PLATFORM, MODEL, ONNX_PLATFORM
 from trainyard.converter.serving.datatypes import BYTES, DTYPES
 
 FILE = "config.pbtxt"
@@ -75,7 +75,7 @@ class Configuration:
     @property
     def file(self) -> str:
         """Of the model, in its version's folder."""
-        return self.message.default_model_filename or "model.onnx"
+        return self.message.default_model_filename or MODEL
 
     @property
     def platform(self) -> str:

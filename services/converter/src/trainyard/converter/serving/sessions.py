@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trainyard.common.errors import InvalidInput
 from trainyard.converter.adapters.onnx_model import Runtime
+from trainyard.converter.core.triton import MODEL
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.serving.configuration import FILE, Configuration
 from trainyard.converter.serving.models import Compute
@@ -13,8 +14,9 @@ from trainyard.converter.serving.models import Compute
 
 def compute(config: Configuration, version: int, folder: Path) -> Compute:
     """Raises InvalidInput for a model that cannot be run, and for a configuration that names other tensors than it has."""
+    file = folder / str(version) / config.file
     try:
-        runtime = Runtime(folder / str(version) / config.file)
+        runtime = Runtime(file / MODEL if file.is_dir() else file)
     except ExportFault as error:
         raise InvalidInput.one(str(error)) from error
     for noun, said, there in (("input", config.inputs, runtime.inputs), ("output", config.outputs, runtime.outputs)):

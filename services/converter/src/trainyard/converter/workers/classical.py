@@ -35,6 +35,8 @@ class Model:
             raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
 
     def export(self, rung, references, path):
+        from trainyard.converter.workers import onnx_file
+
         try:
             model = self.onnx(rung["opset"])
         except Exception as error:
@@ -42,8 +44,7 @@ class Model:
         tensors_only(model)
         rename(model, [self.request["inputs"][0]["name"]], list(next(iter(references.values()))))
         declare(model.graph, next(iter(references.values())))
-        with open(path, "wb") as file:
-            file.write(model.SerializeToString())
+        onnx_file.save(model, path)
 
 
 class Sklearn(Model):

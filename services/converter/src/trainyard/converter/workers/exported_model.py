@@ -2,6 +2,7 @@
 that it reads the model with the very code that reads it later."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy
 import onnxruntime
@@ -19,11 +20,11 @@ def load(request):
 class Model:
     def __init__(self, request):
         try:
-            self.signature = read(request["onnx"], Limits(**request["runtime"]))
+            self.signature = read(Path(request["onnx"]), Limits(**request["runtime"]))
             constant = fixed_batch(self.signature, set(request["batched"]))
             if constant:
                 raise Fault("export", f"the batch of {', '.join(constant)} became a constant")
-            self.runtime = Runtime(request["onnx"])
+            self.runtime = Runtime(Path(request["onnx"]))
         except ExportFault as error:
             raise Fault("export", str(error))
 

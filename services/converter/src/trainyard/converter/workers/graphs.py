@@ -60,13 +60,14 @@ def whole_categories(graph, width):
 def join_scalars(model):
     """A scalar among what a Concat joins is meant as a vector of one: Paddle's older programs had no scalars, and paddle2onnx
     takes what they cut out of a shape for some."""
-    from onnx import helper, shape_inference
+    from onnx import helper
+
+    from trainyard.converter.workers import onnx_file
 
     graph = model.graph
-    told = shape_inference.infer_shapes(model).graph.value_info
     scalars = {
         value.name
-        for value in told
+        for value in onnx_file.shapes(model)
         if value.type.tensor_type.HasField("shape") and not value.type.tensor_type.shape.dim
     }
     for node in [node for node in graph.node if node.op_type == "Concat" and scalars.intersection(node.input)]:

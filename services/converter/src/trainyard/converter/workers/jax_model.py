@@ -44,7 +44,8 @@ class Function:
 
     def export(self, rung, references, path):
         import jax2onnx
-        import onnx
+
+        from trainyard.converter.workers import onnx_file
 
         specs = self.request["inputs"]
         scope = jax.export.SymbolicScope()
@@ -63,7 +64,7 @@ class Function:
             raise
         except Exception as error:
             raise Fault("export", f"{sentence(error)}{where(error, self.request)}")
-        onnx.save(model, path)
+        onnx_file.save(model, path)
 
 
 def abstract(spec, scope):

@@ -98,10 +98,14 @@ def convert(request, folder):
     references = {case: model.compute(inputs, case) for case, inputs in load_cases(folder).items()}
     store(references, os.path.join(folder, "references.npz"))
     answer["reference_seconds"] = time.monotonic() - began
+    exported = os.path.join(folder, "model.onnx")
     try:
-        model.export(request["rung"], references, os.path.join(folder, "model.onnx"))
+        model.export(request["rung"], references, exported)
     except SystemExit as error:  # some exporters end the process that they were called in
         raise Fault("export", sentence(error))
+    from trainyard.converter.workers import onnx_file  # after the framework, which may want to come before ONNX
+
+    onnx_file.settle(exported, request["limits"]["inline"])
     return dict(answer, output_names=list(next(iter(references.values()))))
 
 

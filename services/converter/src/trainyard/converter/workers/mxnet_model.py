@@ -60,6 +60,8 @@ class Model:
     def export(self, rung, references, path):
         import onnx
 
+        from trainyard.converter.workers import onnx_file
+
         del rung  # it writes the set that it knows
         specs = {spec["name"]: spec for spec in self.request["inputs"]}
         free = [tuple(None if dim in ("batch", -1) else dim for dim in specs[name]["shape"]) for name in self.given]
@@ -76,7 +78,7 @@ class Model:
         )
         model = onnx.load(path)
         rename(model, self.given, list(next(iter(references.values()))))
-        onnx.save(model, path)
+        onnx_file.save(model, path)
 
 
 def read(reader, file):

@@ -8,7 +8,8 @@ import onnx
 import onnxruntime
 from onnx.external_data_helper import load_external_data_for_model
 
-from trainyard.converter.adapters.onnx_model import tensors, told
+from trainyard.converter.adapters.onnx_model import told
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import graphs
 
@@ -61,7 +62,7 @@ class Model:
 
     def export(self, rung, references, path):
         del rung, references
-        onnx.save(self.proto, path)
+        onnx_file.save(self.proto, path)
 
 
 def known(proto, name):
@@ -92,9 +93,7 @@ def evaluating(graph):
 
 def confine(proto, folder):
     """Refuses weights beside the model that do not lie in its folder: reading them would show the model other files."""
-    for item in tensors(proto):
-        if item.data_location != onnx.TensorProto.EXTERNAL:
-            continue
+    for item in onnx_file.outside(proto):
         entries = {entry.key: entry.value for entry in item.external_data}
         fault = outside(folder, entries)
         if fault:

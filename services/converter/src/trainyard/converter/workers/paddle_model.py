@@ -64,6 +64,8 @@ class Model:
     def export(self, rung, references, path):
         import onnx
 
+        from trainyard.converter.workers import onnx_file
+
         written(self.path, os.path.splitext(self.path)[0] + ".pdiparams", path, rung["opset"])
         model = onnx.load(path)
         join_scalars(model)
@@ -72,7 +74,7 @@ class Model:
             for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people
                 if dim.dim_param:
                     dim.dim_param = re.sub(r".*DynamicDimension\.(\d+)$", r"dim_\1", dim.dim_param)
-        onnx.save(model, path)
+        onnx_file.save(model, path)
 
 
 def harmless_of_old(request):

@@ -53,7 +53,7 @@ class Function:
         return self.request["inputs"]
 
     def export(self, rung, references, path):
-        import onnx
+        from trainyard.converter.workers import onnx_file
 
         specs = self.specs()
         signature = [
@@ -64,7 +64,7 @@ class Function:
         ]
         model = model_of(self.call, signature, rung["opset"])
         rename(model, [spec["name"] for spec in specs], list(next(iter(references.values()))))
-        onnx.save(model, path)
+        onnx_file.save(model, path)
 
 
 class Keras(Function):

@@ -70,12 +70,13 @@ class Model:
         return [wanted[name] for name in own]
 
     def export(self, rung, references, path):
-        import onnx
         import tf2onnx
+
+        from trainyard.converter.workers import onnx_file
 
         model, _ = tf2onnx.convert.from_tflite(self.request["weights"], opset=rung["opset"])
         rename(model, [spec["name"] for spec in self.ordered()], list(next(iter(references.values()))))
-        onnx.save(model, path)
+        onnx_file.save(model, path)
 
 
 def stateless(interpreter, name):

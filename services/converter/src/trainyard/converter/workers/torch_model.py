@@ -31,6 +31,7 @@ class Model:
         self.module = module
         self.framework = f"torch {torch.__version__}"
         self.parameters = sum(parameter.numel() for parameter in module.parameters())
+        self.bytes = sum(item.nbytes for item in (*module.parameters(), *module.buffers()))
 
     def compute(self, inputs, case):
         """What the model itself gives, by output name."""
@@ -63,7 +64,8 @@ class Model:
         }
         free = [{index: dim for index, dim in enumerate(spec["shape"]) if dim in ("batch", -1)} for spec in specs]
         if rung["exporter"] == "dynamo":
-            options.update(dynamo=True, external_data=False, verbose=False, **self.dynamic(free))
+            large = self.bytes > self.request["limits"]["inline"]
+            options.update(dynamo=True, external_data=large, verbose=False, **self.dynamic(free))
         else:
             axes = {
                 spec["name"]: {

@@ -11,7 +11,9 @@ import triton_python_backend_utils as backend
 class TritonPythonModel:
     def initialize(self, args):
         folder = Path(args["model_repository"]) / args["model_version"]
-        self.session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+        file = folder / "model.onnx"
+        file = file / file.name if file.is_dir() else file  # with weights beside it
+        self.session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
         self.outputs = [item["name"] for item in json.loads(args["model_config"])["output"]]
 
     def execute(self, requests):

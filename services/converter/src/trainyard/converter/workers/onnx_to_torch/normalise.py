@@ -6,6 +6,8 @@ converter knows the changes, so that each operator needs one torch function and 
 
 from __future__ import annotations
 
+from functools import partial
+
 import onnx
 from onnx import inliner, shape_inference, version_converter
 
@@ -26,13 +28,18 @@ def nodes(graph):
                 yield from nodes(attribute.g)
 
 
-def normalise(model, known):
-    """`known` are the operators that have a torch function."""
+def directly(model, step):
+    return step(model)
+
+
+def normalise(model, known, through=directly):
+    """`known` are the operators that have a torch function; `through` does a step of ONNX with a model, and may leave out
+    what such a step has no room for."""
     if model.functions:
-        model = inliner.inline_local_functions(model)
+        model = through(model, inliner.inline_local_functions)
     if 0 < opset(model) < OPSET:
         try:
-            model = version_converter.convert_version(model, OPSET)
+            model = through(model, lambda light: version_converter.convert_version(light, OPSET))
         except Exception as fault:  # stays as it is; what then cannot be emitted is named, and this with it
             print(f"not brought from opset {opset(model)} to {OPSET}: {fault}")
     before, lacking = None, _lacking(model, known)
@@ -40,14 +47,16 @@ def normalise(model, known):
         if not lacking or lacking == before:
             break
         try:
-            model = inliner.inline_selected_functions(
-                shape_inference.infer_shapes(model), sorted(lacking), inline_schema_functions=True
-            )
+            model = through(model, partial(_written_out, wanted=sorted(lacking)))
         except Exception as fault:
             print(f"not written out: {sorted(lacking)}: {fault}")
             break
         before, lacking = lacking, _lacking(model, known)
     return model
+
+
+def _written_out(model, wanted):
+    return inliner.inline_selected_functions(shape_inference.infer_shapes(model), wanted, inline_schema_functions=True)
 
 
 def _lacking(model, known):

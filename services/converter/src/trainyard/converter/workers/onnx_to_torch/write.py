@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from .emit import CONTROL, Emitter, Refused
 from .library import Library
-from .normalise import normalise, opset
+from .normalise import directly, normalise, opset
 
 TEMPLATE = '''"""A model in PyTorch, written from ONNX. It needs torch and safetensors.
 
@@ -40,11 +40,11 @@ def load(folder=Path(__file__).parent):
 '''
 
 
-def write(model, folder, library=None):
-    """Raises Refused with every node that blocks it."""
+def write(model, folder, library=None, through=directly):
+    """Raises Refused with every node that blocks it. `through`: see `normalise`."""
     library = library or Library()
     origin = opset(model)
-    model = normalise(model, {*library.functions, *CONTROL})
+    model = normalise(model, {*library.functions, *CONTROL}, through)
     emitter = Emitter(library, opset(model), origin)
     try:
         parameters, lines = emitter.emit(model.graph)

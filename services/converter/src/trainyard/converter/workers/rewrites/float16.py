@@ -7,6 +7,7 @@ import onnxruntime
 from onnxruntime.transformers.float16 import convert_float_to_float16
 from onnxruntime.transformers.onnx_model import OnnxModel
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import nodes_of
 
@@ -17,12 +18,14 @@ def answer(request, cases, folder):
     del cases
     model = onnx.load(request["onnx"])
     kept = nodes_of(model.graph, request["keep"])
-    lowered = convert_float_to_float16(model, keep_io_types=True, node_block_list=kept)
+    lowered = convert_float_to_float16(
+        onnx_file.inferred(model), keep_io_types=True, node_block_list=kept, disable_shape_infer=True
+    )
     if not any(item.data_type == HALF for item in lowered.graph.initializer) and not casts(lowered.graph):
         raise Fault("export", "it computes with nothing that could be float16")
     straighten(lowered.graph)
     OnnxModel(lowered).topological_sort()  # casts were put behind what takes them
-    onnx.save(lowered, os.path.join(folder, "model.onnx"))
+    onnx_file.save(lowered, os.path.join(folder, "model.onnx"), request["limits"]["inline"])
     return {"framework": f"onnxruntime {onnxruntime.__version__}"}
 
 

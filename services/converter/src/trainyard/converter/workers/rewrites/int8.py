@@ -6,6 +6,7 @@ import onnx
 import onnxruntime
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import nodes_of
 
@@ -24,8 +25,14 @@ def answer(request, cases, folder):
     named, path = os.path.join(folder, "named.onnx"), os.path.join(folder, "model.onnx")
     model = onnx.load(request["onnx"])
     kept = nodes_of(model.graph, request["keep"])
-    onnx.save(model, named)
-    options = {"per_channel": True, "weight_type": QuantType.QInt8, "nodes_to_exclude": kept}
+    inline = request["limits"]["inline"]
+    onnx_file.save(model, named, inline)
+    options = {
+        "per_channel": True,
+        "weight_type": QuantType.QInt8,
+        "nodes_to_exclude": kept,
+        "use_external_data_format": os.path.exists(named + onnx_file.DATA),
+    }
     if request["calibrated"]:
         constants = {item.name for item in model.graph.initializer}
         rows = Rows(cases, [item.name for item in model.graph.input if item.name not in constants])
@@ -33,6 +40,7 @@ def answer(request, cases, folder):
         quantize_static(named, path, rows, **options)
     else:
         quantize_dynamic(named, path, **options)
+    onnx_file.settle(path, inline)
     operators = {node.op_type for node in onnx.load(path, load_external_data=False).graph.node}
     if not operators & set(QUANTISED) and not any(name.startswith("DynamicQuantize") for name in operators):
         raise Fault("export", "nothing in it can be computed in int8")

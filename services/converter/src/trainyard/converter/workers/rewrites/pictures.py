@@ -10,6 +10,7 @@ import numpy
 import onnx
 from onnx import helper, numpy_helper
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import apply, names_in, unique
 
@@ -28,7 +29,7 @@ def answer(request, cases, folder):
         raise Fault("export", f"pictures are prepared by operators of set {OLDEST}, the model is in {opset}")
     for block in request["blocks"]:
         prepare(model.graph, block)
-    onnx.save(model, os.path.join(folder, "model.onnx"))
+    onnx_file.save(model, os.path.join(folder, "model.onnx"), request["limits"]["inline"])
     return {"framework": f"onnx {onnx.__version__}"}
 
 

@@ -4,7 +4,9 @@ model's, and factors of channels as a normalisation, whose axis they cannot mist
 import math
 
 import numpy
-from onnx import TensorProto, helper, numpy_helper, shape_inference
+from onnx import TensorProto, helper, numpy_helper
+
+from trainyard.converter.workers import onnx_file
 
 REPLACED = ("Flatten", "Reshape", "Squeeze", "Unsqueeze")
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
@@ -12,7 +14,7 @@ FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
 
 def reshaped(model):
     """The model with every such node whose result has one free dimension at most as a Reshape to a constant."""
-    model = shape_inference.infer_shapes(model, data_prop=True)
+    model = onnx_file.inferred(model, data_prop=True)
     graph = model.graph
     shapes = {value.name: sizes(value) for value in (*graph.value_info, *graph.input, *graph.output)}
     for node in graph.node:

@@ -12,6 +12,7 @@ import onnx2tf
 import onnxruntime
 import tensorflow as tf
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault, example_of, gist
 from trainyard.converter.workers.graphs import rename
 from trainyard.converter.workers.targets.reshaped import normalised, reshaped
@@ -45,7 +46,7 @@ def in_tensorflow(request, between):
     takes, gives = (letters("in", request["inputs"]), letters("out", request["outputs"]))
     rename(model, takes, gives)  # names that no converter stumbles over
     plain, made = os.path.join(between, "model.onnx"), os.path.join(between, "made")
-    onnx.save(normalised(reshaped(model)), plain)
+    onnx_file.save(normalised(reshaped(model)), plain)
     logging.disable(logging.WARNING)
     try:
         onnx2tf.convert(

@@ -7,6 +7,7 @@ import sys
 import onnx
 import torch
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.onnx_to_torch.emit import Refused
 from trainyard.converter.workers.onnx_to_torch.write import write as write_module
@@ -14,7 +15,7 @@ from trainyard.converter.workers.onnx_to_torch.write import write as write_modul
 
 def write(request, folder):
     try:
-        write_module(onnx.load(request["onnx"]), folder)
+        write_module(onnx.load(request["onnx"]), folder, through=onnx_file.without_weights)
     except Refused as error:
         raise Fault("export", str(error))
 

@@ -6,6 +6,7 @@ import tempfile
 import onnx
 import torch
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault, example_of, gist
 from trainyard.converter.workers.targets import torch_module
 from trainyard.converter.workers.targets.reshaped import reshaped
@@ -15,7 +16,7 @@ def write(request, folder):
     with tempfile.TemporaryDirectory() as between:
         # A trace keeps the sizes of its example wherever the model computes with them.
         plain = os.path.join(between, "model.onnx")
-        onnx.save(reshaped(onnx.load(request["onnx"])), plain)
+        onnx_file.save(reshaped(onnx.load(request["onnx"])), plain)
         torch_module.write(dict(request, onnx=plain), between)
         module = torch_module.module_in(between)
         examples = tuple(torch.from_numpy(example_of(item)) for item in request["inputs"])
