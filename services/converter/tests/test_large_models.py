@@ -90,7 +90,7 @@ def lies_beside(file: Path) -> bool:
         ({"precision": "float16"}, "model.float16.onnx"),
         ({"precision": "int8", "samples": "samples.npz"}, "model.int8.onnx"),
         ({"precision": "int8-dynamic"}, "model.int8-dynamic.onnx"),
-        ({"preprocessing": [{"input": "x", "resize": [8, 8], "scale": 1 / 255}]}, "model.pictures.onnx"),
+        ({"preprocessing": [{"input": "x", "resize": [8, 8], "scale": 1 / 255}]}, "model.served.onnx"),
     ],
     ids=["as exported", "optimised", "float16", "int8", "int8-dynamic", "pictures"],
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
-from trainyard.converter import lowering, picturing, serving_proof, targets
+from trainyard.converter import ends, lowering, serving_proof, targets
 from trainyard.converter.adapters import onnx_files
 from trainyard.converter.adapters.files import scratch_for
 from trainyard.converter.climbing import climb
@@ -62,16 +62,16 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     as_it_was = await climb(record, tools, tell)
     exported = await optimise(record, tools, as_it_was, tell)
     await asyncio.to_thread(onnx_files.copy, exported.onnx, record.scratch / "model.onnx")
-    front = await picturing.fronted(record, tools, exported, exported.onnx, picturing.exactly, tell)
-    await targets.write(record, tools, exported, front, tell)
+    whole = await ends.complete(record, tools, exported, exported.onnx, ends.exactly, tell)
+    await targets.write(record, tools, whole, tell)
     await lowering.lower(record, tools, exported, tell)
     if record.lowered:
         lowered = record.scratch / record.serves
-        front = await picturing.fronted(record, tools, exported, lowered, picturing.as_served, tell)
-    picturing.serve(record, front)
+        whole = await ends.complete(record, tools, exported, lowered, ends.as_served, tell)
+    ends.serve(record, whole)
     await measure(record, tools, as_it_was, tell)
     if "triton" in record.spec.to:
         await tell("triton", "writing the Triton repository", 0.75)
         config = await asyncio.to_thread(serving_proof.write_repository, record, exported)
         await tell("serve", "asking a server for a prediction", 0.85)
-        await serving_proof.serve(record, tools, exported, config)
+        await serving_proof.serve(record, tools, whole, config)

@@ -13,7 +13,7 @@ from trainyard.common.errors import InvalidInput, Problem, TrainyardError
 from trainyard.converter.adapters import opening, sandbox
 from trainyard.converter.adapters.files import read_arrays
 from trainyard.converter.adapters.worker_rewriter import WorkerRewriter
-from trainyard.converter.core import cases, conditioning, formats, preprocessing, signatures
+from trainyard.converter.core import cases, conditioning, formats, gate, preprocessing, signatures
 from trainyard.converter.core.claims import Claims
 from trainyard.converter.core.ladder import Rung
 from trainyard.converter.ports import Exporter, ExportFault, ExportRequest, Rewriter, ServingCheck, TargetWriter
@@ -117,8 +117,12 @@ def _cases(record: Record) -> None:
     else:
         record.note("no samples were given: the proof rests on generated inputs")
     record.cases = cases.build(record.inputs, spec.batch_sizes, record.samples)
-    if spec.preprocessing:
-        preprocessing.check(spec.preprocessing, record.inputs)
+    if spec.preprocessing or spec.columns:
+        preprocessing.check(spec.preprocessing, record.inputs, spec.columns)
         batches = cases.sizes(record.inputs, spec.batch_sizes)
-        record.pictures, taken = preprocessing.prepared(spec.preprocessing, record.inputs, batches, record.cases)
+        record.sent, taken = preprocessing.prepared(
+            spec.preprocessing, spec.columns, record.inputs, batches, record.cases
+        )
         record.cases |= taken
+    elif spec.postprocessing:
+        record.sent = {case: inputs for case, inputs in record.cases.items() if case.startswith(gate.ORDINARY)}

@@ -21,6 +21,7 @@ from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import (
+    ContractReport,
     ConversionReport,
     FileReport,
     LoweredReport,
@@ -61,8 +62,9 @@ class Record:
     notes: list[str] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
     samples: dict[str, Array] = field(default_factory=dict)
-    pictures: dict[str, Case] = field(default_factory=dict)
-    """What a client sends, by case; the model's own cases of the same names are what it takes."""
+    sent: dict[str, Case] = field(default_factory=dict)
+    """What a client sends where the graph prepares inputs or finishes outputs, by case; the model's own cases of the same
+    names are what it takes."""
     exported: Exported | None = None
     rung: ladder.Rung | None = None
     signature: Signature | None = None
@@ -70,6 +72,7 @@ class Record:
     """Of what is served, where it is another than the model's."""
     comparisons: list[Comparison] = field(default_factory=list)
     targets: list[TargetReport] = field(default_factory=list)
+    contract: ContractReport | None = None
     lowered: LoweredReport | None = None
     timings: list[TimingReport] = field(default_factory=list)
     serves: Path = Path("model.onnx")
@@ -144,6 +147,7 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         outputs=[asdict(item) for item in signature.outputs] if signature else [],
         batch_sizes=batches,
         max_abs_error=gate.usual_error(record.comparisons),
+        contract=record.contract,
         steps=record.steps,
         comparisons=[asdict(item) for item in record.comparisons],
         notes=record.notes,

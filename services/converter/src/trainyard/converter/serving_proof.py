@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from trainyard.common.errors import Retryable, TrainyardError
 from trainyard.converter.adapters import proof, repository
 from trainyard.converter.adapters.proof import Proof
-from trainyard.converter.core import batching, cases, triton
+from trainyard.converter.core import batching, cases, postprocessing, triton
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.report import ServedReport
-from trainyard.converter.picturing import as_served
+from trainyard.converter.ends import Whole, as_served, held
 from trainyard.converter.ports import Exported
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
@@ -36,37 +38,43 @@ def write_repository(record: Record, exported: Exported) -> triton.ModelConfig:
     return config
 
 
-async def serve(record: Record, tools: Tools, exported: Exported, config: triton.ModelConfig) -> None:
+async def serve(record: Record, tools: Tools, whole: Whole, config: triton.ModelConfig) -> None:
     """One held-out sample (or the first generated input) through a server, against the framework's own output."""
     began = tools.clock.monotonic()
-    kind = "pictures" if record.pictures else "samples" if record.samples else "random"
-    case = cases.name(kind, min(record.batch_sizes))
-    inputs = {item.name: (record.pictures or record.cases)[case][item.name] for item in config.inputs}
+    case = _case(record)
+    inputs, answers = {item.name: whole.cases[case][item.name] for item in config.inputs}, whole.answers(case)
     try:
         endpoint, server, outputs = await tools.serving.ask(record.scratch / "triton", record.name, inputs)
     except Retryable:
         raise
     except TrainyardError as error:
         raise ConversionFault("serving", str(error)) from error
-    comparisons = [
-        as_served(record, case, name, reference, outputs[name]) for name, reference in exported.references[case].items()
-    ]
-    first = exported.output_names[0]
+    missing = sorted(set(answers) - set(outputs))
+    if missing:
+        raise ConversionFault("serving", f"the server answers without {', '.join(missing)}")
+    comparisons = held(record, whole, case, outputs, as_served)
     record.served = ServedReport(
         endpoint=endpoint,
         server=server,
         sample=0,
-        label=None if record.pictures else _label(record),
-        predicted=_predicted(record, outputs[first]),
-        reference=_predicted(record, exported.references[case][first]),
+        label=_label(record) if case.startswith("samples") else None,
+        predicted=_predicted(record, outputs),
+        reference=_predicted(record, answers),
         max_abs_error=max(item.max_abs for item in comparisons),
         passed=all(item.passed for item in comparisons),
     )
     wrong = [item for item in comparisons if not item.passed]
     if wrong:
         raise ConversionFault("serving", f"the server answers other numbers: {wrong[0].fault}")
-    proof.write(record.scratch, Proof(case, inputs, dict(exported.references[case])))
+    proof.write(record.scratch, Proof(case, inputs, answers))
     record.step("serve", True, f"{server} at {endpoint} answers the same numbers", began)
+
+
+def _case(record: Record) -> str:
+    """A held-out sample where there is one."""
+    of_kind = {case.partition(",")[0] for case in record.sent or record.cases}
+    kind = next(kind for kind in ("pictures", "columns", "samples", "random") if kind in of_kind)
+    return cases.name(kind, min(record.batch_sizes))
 
 
 def _label(record: Record) -> int | str | None:
@@ -77,8 +85,13 @@ def _label(record: Record) -> int | str | None:
     return _word(record, int(labels[0]))
 
 
-def _predicted(record: Record, output: Array) -> int | str | None:
-    """The class of the first row, where the output has classes."""
+def _predicted(record: Record, outputs: Mapping[str, Array]) -> int | str | None:
+    """The class of the first row, where the first output has classes or places of such."""
+    for block in record.spec.postprocessing[:1]:
+        places = outputs.get(postprocessing.called(block, postprocessing.INDICES))
+        if places is not None and places.ndim == 2:
+            return _word(record, int(places[0, 0]))
+    output = next(iter(outputs.values()))
     return _word(record, int(np.argmax(output[0]))) if output.ndim == 2 and output.shape[1] > 1 else None
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from trainyard.common.contract.conversions import Target
-from trainyard.converter.climbing import compared
 from trainyard.converter.core import gate
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import TargetReport
 from trainyard.converter.core.targets import WRITERS, Writer
-from trainyard.converter.picturing import Front
-from trainyard.converter.ports import Exported, ExportFault, TargetRequest, Tell, Written
+from trainyard.converter.ends import Whole, held
+from trainyard.converter.ports import ExportFault, TargetRequest, Tell, Written
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
 
 
-async def write(record: Record, tools: Tools, exported: Exported, front: Front, tell: Tell) -> None:
+async def write(record: Record, tools: Tools, whole: Whole, tell: Tell) -> None:
     """All that were asked for. One that fails does not keep the others from being tried; the conversion fails then all the
     same. Raises ConversionFault."""
     faults = []
@@ -25,35 +24,33 @@ async def write(record: Record, tools: Tools, exported: Exported, front: Front, 
         writer, began = WRITERS[target], tools.clock.monotonic()
         await tell("target", f"writing {writer.words}", 0.7 + 0.05 * index / len(wanted))
         try:
-            fault = _held(
-                record, target, await tools.targets.write(_request(record, target, writer, front)), exported, front
-            )
+            fault = _held(record, target, await tools.targets.write(_request(record, target, writer, whole)), whole)
         except ExportFault as error:
             fault = str(error)
         if fault:
             faults.append(f"it cannot become {writer.words}: {fault}")
-        record.step(target, not fault, fault or f"{writer.words}, equal on {len(front.cases)} inputs", began)
+        record.step(target, not fault, fault or f"{writer.words}, equal on {len(whole.cases)} inputs", began)
     if faults:
         raise ConversionFault("target", "; ".join(faults))
 
 
-def _request(record: Record, target: Target, writer: Writer, front: Front) -> TargetRequest:
+def _request(record: Record, target: Target, writer: Writer, whole: Whole) -> TargetRequest:
     return TargetRequest(
         target=target,
         writer=writer,
-        onnx=front.onnx,
-        inputs=front.inputs,
-        outputs=tuple(item.name for item in front.signature.outputs),
-        cases=front.cases,
+        onnx=whole.onnx,
+        inputs=whole.inputs,
+        outputs=tuple(item.name for item in whole.signature.outputs),
+        cases=whole.cases,
         folder=record.work(f"target-{target}"),
     )
 
 
-def _held(record: Record, target: Target, written: Written, exported: Exported, front: Front) -> str:
+def _held(record: Record, target: Target, written: Written, whole: Whole) -> str:
     """What is wrong with it; empty, and then its files are part of the result, where nothing is."""
     comparisons: list[Comparison] = []
-    for case in front.cases:
-        comparisons += compared(record, case, exported.references, written.found[case])
+    for case in whole.cases:
+        comparisons += held(record, whole, case, written.found[case])
     wrong = [item for item in comparisons if not item.passed]
     if not wrong:
         written.files.rename(record.scratch / target)

@@ -42,6 +42,7 @@ class Tolerance(Spec):
 
 Side = Annotated[int, Field(ge=1, le=16384)]
 Level = Annotated[float, Field(ge=-1e6, le=1e6)]
+Numbers = Annotated[tuple[Annotated[float, Field(ge=-1e12, le=1e12)], ...], Field(min_length=1, max_length=16384)]
 
 
 class Preprocessing(Spec):
@@ -70,6 +71,42 @@ class Preprocessing(Spec):
         if not all(value):
             raise ValueError("a division by zero")
         return value
+
+
+class Columns(Spec):
+    """What is done to a table before the model sees it: (x · scale − mean) / std, column by column. What is served does it itself
+    and takes the numbers as they were measured."""
+
+    input: Annotated[str, Field(pattern=TENSOR_NAME)]
+    scale: Level = 1.0
+    mean: Numbers = (0.0,)
+    """One for each column, which is the last dimension, or one for all."""
+    std: Numbers = (1.0,)
+
+    @field_validator("scale", "std")
+    @classmethod
+    def _divides(cls, value: float | tuple[float, ...]) -> float | tuple[float, ...]:
+        if not all(value if isinstance(value, tuple) else (value,)):
+            raise ValueError("a division by zero")
+        return value
+
+
+class Postprocessing(Spec):
+    """What is done to an output before a client sees it, in the order of these fields; what is served does it itself."""
+
+    output: Annotated[str, Field(pattern=TENSOR_NAME)]
+    scale: Numbers = (1.0,)
+    """Multiplied by: one number for each of the last dimension, or one for all."""
+    shift: Numbers = (0.0,)
+    """Added after scaling."""
+    activation: Literal["softmax", "sigmoid"] | None = None
+    axis: Annotated[int, Field(ge=-8, le=7)] = -1
+    """Of the classes, for softmax and `top`."""
+    top: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Only so many of the largest are given, as `<output>_scores` and `<output>_indices` (int64), the largest first; 1 is the
+    argmax. They take the place of the output."""
+    keep: bool = False
+    """The model's own output is given as well, as `<output>_raw`."""
 
 
 class ConvertSpec(Spec):
@@ -106,6 +143,10 @@ class ConvertSpec(Spec):
     (`int8-dynamic`). What goes in and comes out stays as it is."""
     preprocessing: Annotated[tuple[Preprocessing, ...], Field(max_length=8)] = ()
     """Pictures among the inputs, one block for each."""
+    columns: Annotated[tuple[Columns, ...], Field(max_length=8)] = ()
+    """Tables among the inputs, one block for each."""
+    postprocessing: Annotated[tuple[Postprocessing, ...], Field(max_length=8)] = ()
+    """What is done to outputs, one block for each."""
     labels: tuple[Annotated[str, Field(max_length=200)], ...] = ()
     """Class names, by index."""
 

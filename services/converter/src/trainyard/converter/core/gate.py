@@ -16,7 +16,7 @@ import numpy.typing as npt
 from trainyard.common.contract.conversions import Tolerance
 
 Array = npt.NDArray[np.generic]
-ORDINARY = ("samples", "random", "pictures")
+ORDINARY = ("samples", "random", "pictures", "columns")
 """How the names of cases begin whose inputs are like the model's own; the others are edge cases."""
 
 

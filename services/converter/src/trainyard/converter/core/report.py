@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from trainyard.converter.core.gate import Comparison
+from trainyard.converter.core.triton import Tensor
 
 
 class ReportModel(BaseModel):
@@ -67,6 +73,31 @@ class LoweredReport(ReportModel):
     comparisons: list[dict[str, Any]] = []
 
 
+class ContractReport(ReportModel):
+    """What a client sends and gets, where the graph prepares inputs or finishes outputs; the report's `inputs` and `outputs`
+    are those of the model itself."""
+
+    file: str
+    inputs: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
+    preprocessing: list[dict[str, Any]] = []
+    columns: list[dict[str, Any]] = []
+    postprocessing: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
+
+    @classmethod
+    def of(
+        cls,
+        file: Path,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        blocks: Mapping[str, list[dict[str, Any]]],
+        comparisons: Sequence[Comparison],
+    ) -> ContractReport:
+        ends = {"inputs": [asdict(item) for item in inputs], "outputs": [asdict(item) for item in outputs]}
+        return cls(file=str(file), **ends, **blocks, comparisons=[asdict(item) for item in comparisons])
+
+
 class TimingReport(ReportModel):
     """On the converter's machine, by onnxruntime's CPU provider."""
 
@@ -101,6 +132,8 @@ class ConversionReport(ReportModel):
     batch_sizes: list[int] = []
     max_abs_error: float | None = None
     """Over the samples and the generated inputs of their range; edge cases are in `comparisons`."""
+    contract: ContractReport | None = None
+    """Of what is served, where it is another than the model's."""
     steps: list[StepReport] = []
     comparisons: list[dict[str, Any]] = []
     notes: list[str] = []

@@ -77,7 +77,8 @@ def read(folder: Path) -> Converted:
             f"conversion {report.conversion_id} has no Triton model", "ID", "`yard convert MODEL --to triton` makes one"
         )
     kept = proof.read(folder)
-    used = [item for item in report.comparisons if item["case"] == kept.case]
+    comparisons = report.contract.comparisons if report.contract else report.comparisons
+    used = [item for item in comparisons if item["case"] == kept.case]
     return Converted(
         report.conversion_id,
         report.name,

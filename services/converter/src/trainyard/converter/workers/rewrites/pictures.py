@@ -4,71 +4,22 @@ An input keeps its name and takes uint8 [batch, height, width, 3]. Resizing is t
 Pillow's bilinear filter has them: onnxruntime's own Resize differs from it by several levels at the edges.
 """
 
-import os
-
 import numpy
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
-from trainyard.converter.workers import onnx_file
-from trainyard.converter.workers.frame import Fault
-from trainyard.converter.workers.graphs import apply, names_in, unique
+from trainyard.converter.workers.rewrites.nodes import before
 
 PILLOW_BITS = 22
 """Of a weight, behind the point: Pillow resamples in whole numbers. Doubles hold what they give without a rounding, so that
 every level is the same. Source: PRECISION_BITS of its Resample.c."""
-OLDEST = 11
-"""Of the operator sets that have Range, Clip and Slice as they are written here."""
-
-
-def answer(request, cases, folder):
-    del cases
-    model = onnx.load(request["onnx"])
-    opset = next(item.version for item in model.opset_import if item.domain in ("", "ai.onnx"))
-    if opset < OLDEST:
-        raise Fault("export", f"pictures are prepared by operators of set {OLDEST}, the model is in {opset}")
-    for block in request["blocks"]:
-        prepare(model.graph, block)
-    onnx_file.save(model, os.path.join(folder, "model.onnx"), request["limits"]["inline"])
-    return {"framework": f"onnx {onnx.__version__}"}
-
-
-class Nodes:
-    """Nodes that are put before a graph, and their constants."""
-
-    def __init__(self, graph, prefix):
-        self.taken = names_in(graph)
-        self.prefix = prefix
-        self.nodes, self.constants = [], []
-
-    def name(self, word):
-        found = unique(f"{self.prefix}_{word}", self.taken)
-        self.taken.add(found)
-        return found
-
-    def constant(self, word, value):
-        name = self.name(word)
-        self.constants.append(numpy_helper.from_array(numpy.asarray(value), name))
-        return name
-
-    def node(self, kind, *inputs, output=None, **attributes):
-        output = output or self.name(kind.lower())
-        self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, **attributes))
-        return output
 
 
 def prepare(graph, block):
     value = next(value for value in graph.input if value.name == block["input"])
     kind = value.type.tensor_type.elem_type
-    nodes = Nodes(graph, block["input"])
-    ready = nodes.name("prepared")
-    apply(graph, {block["input"]: ready})
-    chain(nodes, block, kind, ready)
+    before(graph, block["input"], lambda nodes, ready: chain(nodes, block, kind, ready))
     value.CopyFrom(helper.make_tensor_value_info(block["input"], onnx.TensorProto.UINT8, sides(block, value)))
-    graph.initializer.extend(nodes.constants)
-    rest = list(graph.node)
-    del graph.node[:]
-    graph.node.extend([*nodes.nodes, *rest])
 
 
 def chain(nodes, block, kind, ready):
