@@ -99,6 +99,7 @@ ROWS: dict[int, Row] = {
             "test_a_set_that_the_runtime_lacks_is_refused_not_stamped",
             "test_19_a_set_that_the_runtime_lacks_is_not_stamped_as_another",
             "test_19_an_old_set_is_taken_as_it_is",
+            "test_19_a_set_that_the_runtime_takes_is_served_whatever_older_ones_take",
         ),
     ),
     20: Row(
@@ -243,6 +244,8 @@ ROWS: dict[int, Row] = {
         (
             "test_without_a_proven_batch_dims_are_the_whole_shape",
             "test_57_an_output_without_a_batch_has_the_models_own_shape",
+            "test_57_one_number_for_each_row_is_served_in_batches",
+            "test_57_scalars_are_served_with_a_dimension_of_one",
         ),
     ),
     58: Row(

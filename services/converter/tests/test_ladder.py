@@ -34,6 +34,11 @@ def test_a_set_that_was_asked_for_is_the_only_one(opset: int, tried: list[Rung])
     assert rungs(opset, Limits(21, 10)) == tried
 
 
+def test_a_newer_set_than_older_servers_take_is_written_only_where_it_is_asked_for() -> None:
+    assert rungs(None, Limits(28, 14))[0] == Rung("dynamo", 20)
+    assert rungs(25, Limits(28, 14)) == [Rung("dynamo", 25)]
+
+
 def test_a_set_that_the_runtime_lacks_is_refused_not_stamped() -> None:
     with pytest.raises(InvalidInput, match=r"convert\.opset: the runtime takes opset 20 at most"):
         rungs(22, Limits(20, 10))
@@ -41,7 +46,16 @@ def test_a_set_that_the_runtime_lacks_is_refused_not_stamped() -> None:
 
 @pytest.mark.parametrize(
     ("version", "opset", "ir"),
-    [("1.14.1", 18, 8), ("1.17.3", 20, 9), ("1.18.0", 20, 10), ("1.99.0", 20, 10), ("1.2", 18, 8)],
+    [
+        ("1.2", 18, 8),
+        ("1.14.1", 18, 8),
+        ("1.17.3", 20, 9),
+        ("1.18.0", 20, 10),
+        ("1.22.1", 22, 10),
+        ("1.23.2", 23, 11),
+        ("1.31.0", 26, 13),
+        ("1.99.0", 28, 14),
+    ],
 )
 def test_limits_of_a_release(version: str, opset: int, ir: int) -> None:
     assert limits(version) == Limits(opset, ir)

@@ -108,6 +108,33 @@ async def test_57_an_output_without_a_batch_has_the_models_own_shape(run: Run) -
     assert proven.report.served.passed
 
 
+async def test_57_one_number_for_each_row_is_served_in_batches(run: Run) -> None:
+    text = "g (float[n,4] x) => (float[n] y, float[n,4] z) { y = ReduceMax<axes=[1], keepdims=0>(x) z = Relu(x) }"
+    proven = await run(text)
+    assert proven.config is not None
+    assert proven.config.max_batch_size == 32
+    assert proven.report.served is not None
+    assert proven.report.served.passed
+
+
+async def test_57_scalars_are_served_with_a_dimension_of_one(run: Run) -> None:
+    text = "g (float[n,4] x, float s) => (float[n,4] y, float m) { y = Mul(x, s) m = ReduceMax<keepdims=0>(y) }"
+    proven = await run(text)
+    assert proven.config is not None
+    assert {item.name: item.shape for item in (*proven.config.inputs, *proven.config.outputs)} == {
+        "x": (-1, 4), "s": (1,), "y": (-1, 4), "m": (1,)
+    }  # fmt: skip
+    assert [item["shape"] for item in proven.report.inputs] == [(-1, 4), ()]
+    assert proven.report.served is not None
+    assert proven.report.served.passed
+
+
+async def test_19_a_set_that_the_runtime_takes_is_served_whatever_older_ones_take(run: Run) -> None:
+    newest = min(LIMITS.opset, onnx.defs.onnx_opset_version())
+    proven = await run("g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }", opset=newest, ir=LIMITS.ir_version)
+    assert proven.report.opset == newest > ladder.portable().opset
+
+
 async def test_47_inputs_and_outputs_keep_their_names_and_their_order(run: Run) -> None:
     text = "g (float[n,4] left, float[n,4] a) => (float[n,4] z, float[n,4] b) { b = Sub(left, a) z = Sub(a, left) }"
     proven = await run(text)

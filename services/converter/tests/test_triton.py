@@ -39,7 +39,6 @@ def test_a_batched_model() -> None:
     [
         ([Tensor("image", "float32", (1, 1, 8, 8))], [LOGITS], 32),  # Triton server#1889: the batch is fixed
         ([IMAGE], [Tensor("score", "float32", (10,))], 32),  # #7462: an output without −1
-        ([IMAGE], [Tensor("score", "float32", (-1,))], 32),  # nothing would be left of the dims
         ([IMAGE], [LOGITS], 0),  # rows change each other
         ([IMAGE], [LOGITS], 1),  # no larger batch was proven
     ],
@@ -82,6 +81,14 @@ def onnx(tmp_path: Path, content: bytes = b"one") -> Path:
     file = tmp_path / "some.onnx"
     file.write_bytes(content)
     return file
+
+
+def test_one_number_for_each_row_has_a_dimension_of_its_own() -> None:
+    config = triton.configure("m", [IMAGE], [Tensor("label", "int64", (-1,)), LOGITS], max_batch=32, labels=DIGITS)
+    assert config.max_batch_size == 32
+    text = repository.to_text(config)
+    assert 'name: "label"\n  data_type: TYPE_INT64\n  dims: 1\n  reshape {\n  }\n}' in text
+    assert text.index("label_filename") > text.index('name: "logits"')
 
 
 def test_versions_are_added_and_never_written_over(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     ends.serve(record, whole)
     await measure(record, tools, as_it_was, tell)
     if "triton" in record.spec.to:
+        await ends.without_scalars(record, tools, whole)
         await tell("triton", "writing the Triton repository", 0.75)
         config = await asyncio.to_thread(serving_proof.write_repository, record, exported)
         await tell("serve", "asking a server for a prediction", 0.85)

@@ -13,7 +13,7 @@ from trainyard.common.contract.conversions import Postprocessing
 from trainyard.converter.adapters import check, onnx_files
 from trainyard.converter.adapters.onnx_model import Signature
 from trainyard.converter.climbing import check_request, compared
-from trainyard.converter.core import gate, postprocessing, precision
+from trainyard.converter.core import gate, postprocessing, precision, triton
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import ContractReport
@@ -99,6 +99,39 @@ def serve(record: Record, whole: Whole) -> None:
     if record.sent:
         record.serves, record.served_signature = FILE, whole.signature
         onnx_files.copy(whole.onnx, record.scratch / FILE)
+
+
+async def without_scalars(record: Record, tools: Tools, whole: Whole) -> None:
+    """What is served has a dimension of 1 in place of none: Triton has no form for a scalar. Raises ConversionFault."""
+    if not triton.scalars((*whole.signature.inputs, *whole.signature.outputs)):
+        return
+    began = tools.clock.monotonic()
+    try:
+        folder = record.work("scalars")
+        rewritten = await tools.rewriter.rewrite(RewriteRequest("rewrites.scalars", whole.onnx, folder))
+        ranks = {item.name: max(1, len(item.shape)) for item in (*whole.signature.inputs, *whole.signature.outputs)}
+        given = {
+            case: {name: triton.seen(array, ranks[name]) for name, array in inputs.items()}
+            for case, inputs in whole.cases.items()
+        }
+        request = replace(check_request(record, rewritten.onnx, "scalars-check"), cases=given)
+        checked = await check.run(request, tools.limits)
+    except ExportFault as error:
+        raise ConversionFault("serving", f"its scalars cannot be served: {error}") from error
+    found = {
+        case: {name: triton.plain(array, whole.references[case][name].ndim) if name in whole.references[case] else array
+               for name, array in outputs.items()}
+        for case, outputs in checked.found.items()
+    }  # fmt: skip
+    compare = as_served if record.spec.precision else None
+    of = [case for case in whole.cases if compare is None or case.startswith(gate.ORDINARY)]
+    wrong = [item for case in of for item in held(record, whole, case, found[case], compare) if not item.passed]
+    words = "scalars are served as [1], equal" if not wrong else f"{wrong[0].output}: {wrong[0].fault}"
+    record.step("scalars", not wrong, words, began)
+    if wrong:
+        raise ConversionFault("serving", f"the numbers differ where scalars have a dimension: {words}")
+    record.serves, record.served_signature = FILE, checked.signature
+    onnx_files.copy(rewritten.onnx, record.scratch / FILE)
 
 
 def held(

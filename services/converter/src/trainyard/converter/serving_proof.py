@@ -42,7 +42,8 @@ async def serve(record: Record, tools: Tools, whole: Whole, config: triton.Model
     """One held-out sample (or the first generated input) through a server, against the framework's own output."""
     began = tools.clock.monotonic()
     case = _case(record)
-    inputs, answers = {item.name: whole.cases[case][item.name] for item in config.inputs}, whole.answers(case)
+    answers, ranks = whole.answers(case), {item.name: triton.rank(config, item) for item in config.outputs}
+    inputs = {item.name: triton.seen(whole.cases[case][item.name], triton.rank(config, item)) for item in config.inputs}
     try:
         endpoint, server, outputs = await tools.serving.ask(record.scratch / "triton", record.name, inputs)
     except Retryable:
@@ -52,6 +53,7 @@ async def serve(record: Record, tools: Tools, whole: Whole, config: triton.Model
     missing = sorted(set(answers) - set(outputs))
     if missing:
         raise ConversionFault("serving", f"the server answers without {', '.join(missing)}")
+    outputs = {name: triton.plain(outputs[name], answer.ndim) for name, answer in answers.items()}
     comparisons = held(record, whole, case, outputs, as_served)
     record.served = ServedReport(
         endpoint=endpoint,
@@ -66,7 +68,8 @@ async def serve(record: Record, tools: Tools, whole: Whole, config: triton.Model
     wrong = [item for item in comparisons if not item.passed]
     if wrong:
         raise ConversionFault("serving", f"the server answers other numbers: {wrong[0].fault}")
-    proof.write(record.scratch, Proof(case, inputs, answers))
+    shown = {name: triton.seen(answer, ranks[name]) for name, answer in answers.items()}
+    proof.write(record.scratch, Proof(case, inputs, shown))
     record.step("serve", True, f"{server} at {endpoint} answers the same numbers", began)
 
 

@@ -19,7 +19,7 @@ from onnx import TensorProto
 
 from trainyard.converter.adapters import onnx_files
 from trainyard.converter.core.cases import Array, Case
-from trainyard.converter.core.ladder import Limits
+from trainyard.converter.core.ladder import Limits, portable
 from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.workers.graphs import graphs
@@ -65,9 +65,10 @@ def read(path: Path, limits: Limits) -> Signature:
     opset = max((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), default=0)
     if opset > limits.opset:
         raise ExportFault(f"the exporter wrote opset {opset}, the runtime takes {limits.opset}")
-    if model.ir_version > limits.ir_version:
+    layout = min(limits.ir_version, portable().ir_version) if opset <= portable().opset else limits.ir_version
+    if model.ir_version > layout:
         # The IR version says how the file is laid out; what is in this one was there before.
-        model.ir_version = limits.ir_version
+        model.ir_version = layout
         onnx.save(model, path)
         _check(path, model)
     initializers = {item.name for item in model.graph.initializer}

@@ -30,7 +30,7 @@ def to_text(config: ModelConfig) -> str:
     triton.check(config)
     message = _message(config, triton.ONNX_PLATFORM)
     if config.labels:
-        message.output[0].label_filename = LABELS
+        message.output[triton.labelled(config)].label_filename = LABELS
     if config.max_batch_size:
         message.dynamic_batching.SetInParent()
     message.instance_group.add(kind=model_config_pb2.ModelInstanceGroup.KIND_CPU, count=1)
@@ -54,7 +54,9 @@ def _message(config: ModelConfig, platform: str) -> Any:
     for target, items in ((message.input, config.inputs), (message.output, config.outputs)):
         for item in items:
             entry = target.add(name=item.name, data_type=triton.TYPES[item.dtype])
-            entry.dims.extend(item.shape)
+            entry.dims.extend(item.shape or (1,))
+            if not item.shape:
+                entry.reshape.SetInParent()
     message.version_policy.latest.num_versions = 1
     return message
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from trainyard.common.errors import InvalidInput
 from trainyard.converter.core.formats import Exporter
@@ -34,10 +35,19 @@ class Limits:
     ir_version: int
 
 
+def _known() -> dict[str, Any]:
+    return tomllib.loads(resources.files("trainyard.converter.core").joinpath("runtimes.toml").read_text())
+
+
+def portable() -> Limits:
+    """What is written where nobody asks for more: older servers take it too."""
+    found = _known()["portable"]
+    return Limits(found["opset"], found["ir"])
+
+
 def limits(version: str) -> Limits:
     """Of the newest known release that is not newer than `version`."""
-    text = resources.files("trainyard.converter.core").joinpath("runtimes.toml").read_text()
-    rows = tomllib.loads(text)["onnxruntime"]
+    rows = _known()["onnxruntime"]
     wanted = _numbers(version)
     known = [row for row in rows if _numbers(row["version"]) <= wanted] or rows[:1]
     return Limits(known[-1]["opset"], known[-1]["ir"])
@@ -52,7 +62,7 @@ def rungs(exporters: Sequence[Exporter], wanted_opset: int | None, taken: Limits
         )
     found = []
     for exporter in exporters:
-        newest = min(exporter.last, taken.opset)
+        newest = min(exporter.last, taken.opset, portable().opset if wanted_opset is None else taken.opset)
         wanted = exporter.tries if wanted_opset is None else (wanted_opset,)
         within = [max(exporter.first, min(opset, newest)) for opset in wanted] if newest >= exporter.first else []
         if wanted_opset is not None and wanted_opset not in within:

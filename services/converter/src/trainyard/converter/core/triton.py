@@ -11,8 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from trainyard.common.errors import InvalidInput, Problem
 
+Array = npt.NDArray[np.generic]
 ONNX_PLATFORM = "onnxruntime_onnx"
 ENSEMBLE_PLATFORM = "ensemble"
 MODEL = "model.onnx"
@@ -38,7 +42,8 @@ class ModelConfig:
     name: str
     max_batch_size: int
     inputs: tuple[Tensor, ...]
-    """Shapes without the batch where max_batch_size is above 0."""
+    """Shapes without the batch where max_batch_size is above 0. What nothing is left of, one number for each row, is [1] to
+    clients: Triton takes no empty dims, and reshapes it for the model."""
     outputs: tuple[Tensor, ...]
     labels: tuple[str, ...] = ()
 
@@ -47,9 +52,9 @@ def configure(
     name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *, max_batch: int, labels: Sequence[str] = ()
 ) -> ModelConfig:
     """`max_batch`: the largest batch that was proven; 0 or 1 where requests must not be merged. Batching also needs a free
-    first dimension of every input and output, and one behind it: Triton takes no empty dims."""
+    first dimension of every input and output."""
     tensors = (*inputs, *outputs)
-    batched = max_batch > 1 and all(len(item.shape) > 1 and item.shape[0] == -1 for item in tensors)
+    batched = max_batch > 1 and all(item.shape and item.shape[0] == -1 for item in tensors)
     return ModelConfig(
         name,
         max_batch if batched else 0,
@@ -71,7 +76,7 @@ def check(config: ModelConfig) -> None:
     for item in (*config.inputs, *config.outputs):
         if item.dtype not in TYPES:
             problems.append(Problem(f"Triton has no type for {item.dtype}", item.name))
-        if not item.shape:
+        if not item.shape and not config.max_batch_size:
             problems.append(Problem("dims may not be empty", item.name, "reshape a scalar to [1]"))
         problems += [
             Problem(f"dimension {dim} is neither −1 nor above 0", item.name)
@@ -86,17 +91,47 @@ def check(config: ModelConfig) -> None:
 
 
 def _label_problems(config: ModelConfig) -> list[Problem]:
-    """The labels are those of the first output, one for each index of its last dimension."""
+    """The labels are those of one output, one for each index of its last dimension."""
     if not config.labels or not config.outputs:
         return []
     if any("\n" in label or "\r" in label for label in config.labels):
         return [Problem("a label is one line", "convert.labels")]
-    output = config.outputs[0]
-    classes = output.shape[-1] if output.shape else 1
+    output = config.outputs[labelled(config)]
+    classes = _classes(output)
     if classes not in {-1, len(config.labels)}:
         words = f"there are {len(config.labels)} labels, but {classes} classes in output {output.name!r}"
         return [Problem(words, "convert.labels")]
     return []
+
+
+def labelled(config: ModelConfig) -> int:
+    """Which output has the classes that the labels name: the first of as many, else the first of a free number."""
+    found = [_classes(item) for item in config.outputs]
+    return next((found.index(count) for count in (len(config.labels), -1) if count in found), 0)
+
+
+def _classes(output: Tensor) -> int:
+    return output.shape[-1] if output.shape else 1
+
+
+def scalars(tensors: Sequence[Tensor]) -> bool:
+    """Whether any has no dimension at all, which Triton has no form for."""
+    return any(not item.shape for item in tensors)
+
+
+def seen(array: Array, rank: int) -> Array:
+    """As a client of Triton has it: with a last dimension of 1 where the model has none. `rank`: of what Triton has."""
+    return array[..., np.newaxis] if array.ndim == rank - 1 else array
+
+
+def plain(array: Array, rank: int) -> Array:
+    """The other way round. `rank`: of what the model has."""
+    return array[..., 0] if array.ndim == rank + 1 and array.shape[-1] == 1 else array
+
+
+def rank(config: ModelConfig, item: Tensor) -> int:
+    """Of this input or output, as a client has it."""
+    return max(1, len(item.shape)) + (1 if config.max_batch_size else 0)
 
 
 def _without_batch(item: Tensor) -> Tensor:
