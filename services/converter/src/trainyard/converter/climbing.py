@@ -9,11 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trainyard.converter import diagnosing
-from trainyard.converter.adapters import check
+from trainyard.converter.adapters import check, scripts, worker_exporter
 from trainyard.converter.adapters.check import CheckRequest
-from trainyard.converter.core import cases, conditioning, gate, ladder, ties
+from trainyard.converter.adapters.images import USUAL
+from trainyard.converter.adapters.scripts import Script
+from trainyard.converter.core import cases, conditioning, formats, gate, ladder, ties
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.gate import Comparison
+from trainyard.converter.core.ladder import Rung
 from trainyard.converter.ports import Exported, ExportFault, ModelFault, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, export_request
 from trainyard.converter.record import Record
@@ -45,7 +48,8 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
         wrong = [item for item in comparisons if not item.passed]
         proof = exported.reference_seconds + tools.clock.monotonic() - written
         if not wrong:
-            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began, proof)
+            script = _script(record, rung, exported)
+            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began, proof, script)
             return exported
         faults.append(f"{wrong[0].case}, output {wrong[0].output}: {wrong[0].fault}")
         record.step(rung.describe(), False, faults[-1], began, proof)
@@ -55,6 +59,16 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
         where = await diagnosing.begins(record, tools)
         raise ConversionFault("numbers", f"the numbers differ: {told}{where}")
     raise ConversionFault("export", f"the model cannot be exported: {told}")
+
+
+def _script(record: Record, rung: Rung, exported: Exported) -> Script:
+    """`{result}`: paths into the work folder are gone by then."""
+    request = worker_exporter.document(replace(export_request(record, rung, "again"), folder=Path()))
+    source = record.opened.source
+    where = (
+        scripts.OWN if source.environment == formats.OWN else source.environment or record.request.spec.image or USUAL
+    )
+    return Script(rung.describe(), f"{where}: {exported.framework}", "model.onnx", request)
 
 
 def check_request(record: Record, onnx: Path, folder: str) -> CheckRequest:

@@ -17,8 +17,9 @@ from trainyard.common.clock import rfc3339
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput
 from trainyard.converter import ends, lowering, serving_proof, targets
-from trainyard.converter.adapters import onnx_files
+from trainyard.converter.adapters import onnx_files, scripts
 from trainyard.converter.adapters.files import scratch_for
+from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.climbing import climb
 from trainyard.converter.core import triton
 from trainyard.converter.core.report import ConversionReport
@@ -62,6 +63,7 @@ async def _prove(record: Record, tools: Tools, tell: Tell) -> None:
     as_it_was = await climb(record, tools, tell)
     exported = await optimise(record, tools, as_it_was, tell)
     await asyncio.to_thread(onnx_files.copy, exported.onnx, record.scratch / "model.onnx")
+    record.scripts.append(Script("the numbers of model.onnx", scripts.OWN, "model.onnx"))
     whole = await ends.complete(record, tools, exported, exported.onnx, ends.exactly, tell)
     await targets.write(record, tools, whole, tell)
     await lowering.lower(record, tools, exported, tell)

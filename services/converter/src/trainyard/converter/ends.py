@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from trainyard.common.contract.conversions import Postprocessing
-from trainyard.converter.adapters import check, onnx_files
+from trainyard.converter.adapters import check, onnx_files, scripts, worker_rewriter
 from trainyard.converter.adapters.onnx_model import Signature
+from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.climbing import check_request, compared
 from trainyard.converter.core import gate, postprocessing, precision, triton
 from trainyard.converter.core.cases import Array, Case
@@ -62,7 +63,8 @@ async def complete(record: Record, tools: Tools, exported: Exported, onnx: Path,
         for name in ("preprocessing", "columns", "postprocessing")
     }
     try:
-        rewritten = await tools.rewriter.rewrite(RewriteRequest(REWRITE, onnx, record.work(folder), options=options))
+        request = RewriteRequest(REWRITE, onnx, record.work(folder), options=options)
+        rewritten = await tools.rewriter.rewrite(request)
         wanted = replace(check_request(record, rewritten.onnx, f"{folder}-check"), cases=record.sent)
         checked = await check.run(wanted, tools.limits)
     except ExportFault as error:
@@ -87,7 +89,11 @@ async def complete(record: Record, tools: Tools, exported: Exported, onnx: Path,
     comparisons = await asyncio.to_thread(_all, record, whole, checked.found, compare)
     wrong = next((item for item in comparisons if not item.passed), None)
     fault = f"{wrong.case}, output {wrong.output}: {wrong.fault}" if wrong else ""
-    record.step("before and behind", not fault, fault or f"equal on {len(record.sent)} inputs", began)
+    of = precision.file_of(spec.precision) if record.lowered and spec.precision else "model.onnx"
+    again = {**worker_rewriter.document(request), "onnx": f"{{result}}/{of}"}
+    script = Script("before and behind", scripts.OWN, str(FILE), again, compares=False)
+    kept = script if bool(record.lowered) == bool(spec.precision) else None  # else another one is served in the end
+    record.step("before and behind", not fault, fault or f"equal on {len(record.sent)} inputs", began, script=kept)
     if fault:
         raise ConversionFault("ends", f"the numbers differ from what is done outside of the graph: {fault}")
     record.contract = ContractReport.of(FILE, signature.inputs, signature.outputs, options, comparisons)

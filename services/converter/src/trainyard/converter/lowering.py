@@ -9,7 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from trainyard.common.contract.conversions import Precision
-from trainyard.converter.adapters import check, onnx_files
+from trainyard.converter.adapters import check, onnx_files, scripts, worker_rewriter
+from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.climbing import check_request
 from trainyard.converter.core import cases, divergence, gate, precision
 from trainyard.converter.core.cases import Array, Case
@@ -35,7 +36,8 @@ async def lower(record: Record, tools: Tools, exported: Exported, tell: Tell) ->
     for attempt in range(TRIES):
         began = tools.clock.monotonic()
         try:
-            rewritten = await _rewritten(record, tools, exported, kept, attempt)
+            rewrite = _request(record, exported, kept, attempt)
+            rewritten = await tools.rewriter.rewrite(rewrite)
             request = check_request(record, rewritten.onnx, f"{wanted}-{attempt}-check")
             asked = {**precision.ordinary(wanted, record.cases), **_labelled(record)}
             found = (await check.run(replace(request, cases=asked), tools.limits)).found
@@ -48,7 +50,8 @@ async def lower(record: Record, tools: Tools, exported: Exported, tell: Tell) ->
         comparisons = await asyncio.to_thread(_compared, record, wanted, exported, found)
         fault = _fault(comparisons, report)
         words = f"equal enough on {len(asked)} inputs"
-        record.step(_name(wanted, kept), not fault, fault or words, began)
+        script = _script(wanted, rewrite, kept)
+        record.step(_name(wanted, kept), not fault, fault or words, began, script=script)
         if not fault:
             report.comparisons = [asdict(item) for item in comparisons]
             report.max_abs_error = gate.usual_error(comparisons)
@@ -80,9 +83,7 @@ async def _out_of_range(record: Record, tools: Tools, exported: Exported) -> tup
     return tuple(dict.fromkeys(found))
 
 
-async def _rewritten(
-    record: Record, tools: Tools, exported: Exported, kept: tuple[str, ...], attempt: int
-) -> Rewritten:
+def _request(record: Record, exported: Exported, kept: tuple[str, ...], attempt: int) -> RewriteRequest:
     wanted = record.spec.precision
     assert wanted is not None  # noqa: S101
     kind, batched = precision.LOWER[wanted], frozenset(item.name for item in record.inputs if cases.has_batch(item))
@@ -91,7 +92,15 @@ async def _rewritten(
         given = {item.name: record.samples[item.name].astype(cases.dtype_of(item)) for item in record.inputs}
         rows = precision.calibration(given, batched, max(record.batch_sizes))
     folder = record.work(f"{wanted}-{attempt}")
-    return await tools.rewriter.rewrite(RewriteRequest(kind.worker, exported.onnx, folder, keep=kept, calibration=rows))
+    return RewriteRequest(kind.worker, exported.onnx, folder, keep=kept, calibration=rows)
+
+
+def _script(wanted: Precision, request: RewriteRequest, kept: tuple[str, ...]) -> Script:
+    again = {**worker_rewriter.document(request), "onnx": "{result}/model.onnx"}
+    calibration = request.calibration or None
+    return Script(
+        _name(wanted, kept), scripts.OWN, precision.file_of(wanted), again, compares=False, calibration=calibration
+    )
 
 
 def _compared(

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from trainyard.converter.adapters import check
+from trainyard.converter.adapters import check, scripts, worker_rewriter
+from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.climbing import check_request, held
 from trainyard.converter.core import divergence
 from trainyard.converter.ports import Exported, ExportFault, ModelFault, RewriteRequest, Rewritten, Tell
@@ -33,7 +34,9 @@ async def optimise(record: Record, tools: Tools, exported: Exported, tell: Tell)
         record.step("optimise", False, f"taken back: {fault}", began)
         return exported
     words = f"{before} nodes became {sum(_operators(record).values())} by {rewritten.framework}"
-    record.step("optimise", True, f"{words}, equal on {len(record.cases)} inputs", began)
+    again = {**worker_rewriter.document(request), "onnx": None}  # what it was made from is not kept
+    script = Script("optimise", scripts.OWN, "model.onnx", again)
+    record.step("optimise", True, f"{words}, equal on {len(record.cases)} inputs", began, script=script)
     return replace(exported, onnx=rewritten.onnx)
 
 

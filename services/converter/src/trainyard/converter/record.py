@@ -13,9 +13,10 @@ from pathlib import Path
 from trainyard.common.clock import Clock
 from trainyard.common.contract.conversions import ConvertSpec, Format, TensorSpec
 from trainyard.common.contract.events import ConversionRequested
-from trainyard.converter.adapters import page
+from trainyard.converter.adapters import page, scripts
 from trainyard.converter.adapters.files import digest, publish
 from trainyard.converter.adapters.onnx_model import Signature
+from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.core import cases, gate, ladder
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
@@ -35,7 +36,7 @@ from trainyard.converter.ports import Exported
 
 WORK = "work"
 """What workers are given and leave behind; no part of the result."""
-TOOLS = ("onnx", "onnxruntime", "numpy", "tritonclient")
+TOOLS = ("onnx", "onnxruntime", "onnxslim", "numpy", "tritonclient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class Record:
     comparisons: list[Comparison] = field(default_factory=list)
     targets: list[TargetReport] = field(default_factory=list)
     contract: ContractReport | None = None
+    scripts: list[Script] = field(default_factory=list)
+    """Of the steps that have held, in order."""
     lowered: LoweredReport | None = None
     timings: list[TimingReport] = field(default_factory=list)
     serves: Path = Path("model.onnx")
@@ -108,15 +111,25 @@ class Record:
         if words not in self.notes:
             self.notes.append(words)
 
-    def step(self, name: str, passed: bool, message: str, began: float, proof: float = 0.0) -> None:
+    def step(
+        self, name: str, passed: bool, message: str, began: float, proof: float = 0.0, script: Script | None = None
+    ) -> None:
+        """`script`: what does it again, of a step that has held."""
         seconds = round(self.clock.monotonic() - began, 3)
         step = StepReport(name=name, passed=passed, message=message, seconds=seconds, proof_seconds=round(proof, 3))
+        if script is not None and passed:
+            self.scripts.append(script)
+            step.again, step.environment = scripts.command(len(self.scripts)), script.environment
         self.steps.append(step)
 
 
 def finish(record: Record, target: Path, fault: str | None) -> ConversionReport:
     """Write the report and publish the folder as `target`. `fault`: why it failed; None: proven."""
     shutil.rmtree(record.scratch / WORK, ignore_errors=True)
+    if record.exported is not None and record.scripts:
+        tools = {tool: version(tool) for tool in TOOLS}
+        answers = record.exported.references
+        scripts.write(record.scratch, record.scripts, record.cases, answers, record.comparisons, tools)
     report = _report(record, fault)
     (record.scratch / "report.json").write_text(report.model_dump_json(indent=1))
     (record.scratch / "report.html").write_text(page.render(report))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from trainyard.common.contract.conversions import Target
+from trainyard.converter.adapters.scripts import Script
+from trainyard.converter.adapters.worker_target import document
 from trainyard.converter.core import gate
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import TargetReport
 from trainyard.converter.core.targets import WRITERS, Writer
-from trainyard.converter.ends import Whole, held
+from trainyard.converter.ends import FILE, Whole, held
 from trainyard.converter.ports import ExportFault, TargetRequest, Tell, Written
 from trainyard.converter.preparation import ConversionFault, Tools
 from trainyard.converter.record import Record
@@ -22,14 +24,17 @@ async def write(record: Record, tools: Tools, whole: Whole, tell: Tell) -> None:
     wanted = [target for target in dict.fromkeys(record.spec.to) if target in WRITERS]
     for index, target in enumerate(wanted):
         writer, began = WRITERS[target], tools.clock.monotonic()
+        request = _request(record, target, writer, whole)
         await tell("target", f"writing {writer.words}", 0.7 + 0.05 * index / len(wanted))
         try:
-            fault = _held(record, target, await tools.targets.write(_request(record, target, writer, whole)), whole)
+            fault = _held(record, target, await tools.targets.write(request), whole)
         except ExportFault as error:
             fault = str(error)
         if fault:
             faults.append(f"it cannot become {writer.words}: {fault}")
-        record.step(target, not fault, fault or f"{writer.words}, equal on {len(whole.cases)} inputs", began)
+        words = f"{writer.words}, equal on {len(whole.cases)} inputs"
+        script = _script(record, request, writer)
+        record.step(target, not fault, fault or words, began, script=script)
     if faults:
         raise ConversionFault("target", "; ".join(faults))
 
@@ -44,6 +49,14 @@ def _request(record: Record, target: Target, writer: Writer, whole: Whole) -> Ta
         cases=whole.cases,
         folder=record.work(f"target-{target}"),
     )
+
+
+def _script(record: Record, request: TargetRequest, writer: Writer) -> Script:
+    onnx = f"{{result}}/{FILE if record.sent else 'model.onnx'}"
+    # Of a model in a lower precision what stands before and behind the usual one is not kept.
+    again = {**document(request), "onnx": None if record.sent and record.spec.precision else onnx}
+    environment = f"deploy/converters/{writer.environment}"
+    return Script(request.target, environment, request.target, again, compares=not record.sent)
 
 
 def _held(record: Record, target: Target, written: Written, whole: Whole) -> str:

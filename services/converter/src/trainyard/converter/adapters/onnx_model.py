@@ -6,7 +6,6 @@ this is done in the sandbox (`adapters.check`), and in the process of the server
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,18 +23,13 @@ from trainyard.converter.core.triton import Tensor
 from trainyard.converter.ports import ExportFault
 from trainyard.converter.workers.graphs import graphs
 from trainyard.converter.workers.onnx_file import outside
+from trainyard.converter.workers.runtime_errors import told
 
 _DTYPES = {
     TensorProto.DOUBLE: "float64", TensorProto.FLOAT: "float32", TensorProto.FLOAT16: "float16",
     TensorProto.BFLOAT16: "bfloat16", TensorProto.INT64: "int64", TensorProto.INT32: "int32", TensorProto.INT16: "int16",
     TensorProto.INT8: "int8", TensorProto.UINT8: "uint8", TensorProto.BOOL: "bool",
 }  # fmt: skip
-
-_NOISE = re.compile(
-    r"\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed:|Exception during initialization: "
-    r"|/onnxruntime_src/\S+ .*?\([^()]*\) |This is an invalid model\. (?:Error: )?"
-)
-
 
 _OWN = {"": "", "ai.onnx": "", "ai.onnx.ml": "ai.onnx.ml"}
 
@@ -136,8 +130,3 @@ def _tensor(value: onnx.ValueInfoProto) -> Tensor:
     kind = value.type.tensor_type
     shape = tuple(dim.dim_value if dim.HasField("dim_value") else -1 for dim in kind.shape.dim)
     return Tensor(value.name, _DTYPES.get(kind.elem_type, TensorProto.DataType.Name(kind.elem_type).lower()), shape)
-
-
-def told(error: Exception) -> str:
-    """The runtime's reason, without its codes, its places in its own source, and the path that the user knows."""
-    return " ".join(_NOISE.sub("", str(error).strip()).split("\n")[0].split())[:400]

@@ -16,7 +16,7 @@ import numpy as np
 import trainyard.worker
 from trainyard.converter import workers
 from trainyard.converter.adapters import sandbox
-from trainyard.converter.core.cases import Case
+from trainyard.converter.core.cases import Array, Case
 
 START = """\
 import sys
@@ -46,14 +46,21 @@ def lay_out(folder: Path, document: Mapping[str, Any], cases: Mapping[str, Case]
         source = Path(next(iter(package.__path__)))
         target = folder / "lib" / Path(*package.__name__.split("."))
         shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    np.savez(
-        folder / "cases.npz",
-        **{f"{case}/{name}": array for case, inputs in cases.items() for name, array in inputs.items()},  # type: ignore[arg-type]
-    )
-    bounds = {
+    store(folder / "cases.npz", cases)
+    (folder / "request.json").write_text(json.dumps({**document, "limits": bounds(limits)}))
+
+
+def bounds(limits: sandbox.Limits) -> dict[str, int]:
+    """What a worker limits itself by."""
+    return {
         "cpu_seconds": max(10, math.ceil(limits.seconds * 4)),  # of several threads
         "file_bytes": limits.file_bytes,
         "memory": limits.memory,
         "inline": limits.inline,
     }
-    (folder / "request.json").write_text(json.dumps({**document, "limits": bounds}))
+
+
+def store(file: Path, cases: Mapping[str, Mapping[str, Array]]) -> None:
+    """Arrays by case and name, as workers read them."""
+    arrays = {f"{case}/{name}": array for case, inputs in cases.items() for name, array in inputs.items()}
+    np.savez(file, **arrays)  # type: ignore[arg-type]

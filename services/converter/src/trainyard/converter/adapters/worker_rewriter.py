@@ -52,6 +52,16 @@ class _Timing(answers.Answer):
     memory: answers.Count
 
 
+def document(request: RewriteRequest) -> dict[str, Any]:
+    """What the worker reads."""
+    options = {"keep": list(request.keep), "calibrated": bool(request.calibration), **request.options}
+    return _task(request.worker, {"onnx": str(request.onnx), **options})
+
+
+def _task(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    return {"task": name, "worker": name, **document}
+
+
 class WorkerRewriter:
     """Implements ports.Rewriter."""
 
@@ -59,13 +69,7 @@ class WorkerRewriter:
         self._limits = limits or sandbox.Limits()
 
     async def rewrite(self, request: RewriteRequest) -> Rewritten:
-        document = {
-            "onnx": str(request.onnx),
-            "keep": list(request.keep),
-            "calibrated": bool(request.calibration),
-            **request.options,
-        }
-        told = await self._run(request.worker, request.folder, document, request.calibration, answers.Answer)
+        told = await self._run(request.worker, request.folder, document(request), request.calibration, answers.Answer)
         onnx_files.own(request.folder / "model.onnx")
         return Rewritten(request.folder / "model.onnx", told.framework)
 
@@ -86,6 +90,6 @@ class WorkerRewriter:
     async def _run(
         self, name: str, folder: Path, document: Mapping[str, Any], cases: Mapping[str, Case], form: type[answers.Form]
     ) -> answers.Form:
-        request = {"task": name, "worker": name, **document}
+        request = _task(name, document)
         outcome = await worker.run(Path(sys.executable), folder, request, cases, self._limits)
         return await asyncio.to_thread(answers.told, folder, outcome, form, WHAT)

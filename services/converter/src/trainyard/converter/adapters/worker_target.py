@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from trainyard.converter.adapters import answers, sandbox, worker
 from trainyard.converter.ports import TargetRequest, Written
@@ -22,15 +23,19 @@ class WorkerTargetWriter:
 
     async def write(self, request: TargetRequest) -> Written:
         python = await self._environment(request.writer.environment)
-        document = {
-            "target": request.target,
-            "worker": request.writer.worker,
-            "onnx": str(request.onnx),
-            "inputs": list(request.inputs),
-            "outputs": [{"name": name} for name in request.outputs],
-        }
-        outcome = await worker.run(python, request.folder, document, request.cases, self._limits)
+        outcome = await worker.run(python, request.folder, document(request), request.cases, self._limits)
         return await asyncio.to_thread(_written, request, outcome)
+
+
+def document(request: TargetRequest) -> dict[str, Any]:
+    """What the worker reads."""
+    return {
+        "target": request.target,
+        "worker": request.writer.worker,
+        "onnx": str(request.onnx),
+        "inputs": list(request.inputs),
+        "outputs": [{"name": name} for name in request.outputs],
+    }
 
 
 def _written(request: TargetRequest, outcome: sandbox.Outcome) -> Written:

@@ -24,6 +24,10 @@ class StepReport(ReportModel):
     seconds: float = 0.0
     proof_seconds: float = 0.0
     """Of these, for the framework's own answers, those of what was exported, and comparing them."""
+    again: str = ""
+    """The command that does it again, in the folder of the result; empty where there is none."""
+    environment: str = ""
+    """What it wants to be installed."""
 
 
 class FileReport(ReportModel):

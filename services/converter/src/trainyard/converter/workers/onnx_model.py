@@ -8,10 +8,10 @@ import onnx
 import onnxruntime
 from onnx.external_data_helper import load_external_data_for_model
 
-from trainyard.converter.adapters.onnx_model import told
 from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault
 from trainyard.converter.workers.graphs import graphs
+from trainyard.converter.workers.runtime_errors import told
 
 _KINDS = {
     "tensor(double)": "float64", "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(bfloat16)": "bfloat16",
