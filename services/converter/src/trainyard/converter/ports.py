@@ -72,6 +72,8 @@ class Exported:
     sandbox: str
     reference_seconds: float = 0.0
     """What `references` took."""
+    licence: str = ""
+    """What the model says of it in its own format; empty where it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from trainyard.common.clock import Clock
 from trainyard.common.contract.conversions import ConvertSpec, Format, TensorSpec
 from trainyard.common.contract.events import ConversionRequested
-from trainyard.converter.adapters import page, scripts
+from trainyard.converter.adapters import licences, page, scripts
 from trainyard.converter.adapters.files import digest, publish
 from trainyard.converter.adapters.onnx_model import Signature
 from trainyard.converter.adapters.scripts import Script
@@ -21,10 +21,12 @@ from trainyard.converter.core import cases, gate, ladder
 from trainyard.converter.core.cases import Array, Case
 from trainyard.converter.core.formats import Source
 from trainyard.converter.core.gate import Comparison
+from trainyard.converter.core.licences import UNKNOWN
 from trainyard.converter.core.report import (
     ContractReport,
     ConversionReport,
     FileReport,
+    LicenceReport,
     LoweredReport,
     ServedReport,
     StepReport,
@@ -168,6 +170,7 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         lowered=record.lowered,
         timings=record.timings,
         served=record.served,
+        licence=_licence(record),
         files=[
             FileReport(path=str(file.relative_to(record.scratch)), bytes=file.stat().st_size, sha256=digest(file))
             for file in sorted(record.scratch.rglob("*"))
@@ -175,3 +178,12 @@ def _report(record: Record, fault: str | None) -> ConversionReport:
         ],
         tools={tool: version(tool) for tool in TOOLS},
     )
+
+
+def _licence(record: Record) -> LicenceReport:
+    tools = {tool: licences.of_tool(tool) for tool in TOOLS}
+    if record.opening is None:
+        return LicenceReport(tools=tools)
+    stored = record.exported.licence if record.exported else ""
+    said = licences.of_model(record.opening.path, record.opening.format, stored)
+    return LicenceReport(model=next(iter(said.values()), UNKNOWN), said_by=said, tools=tools)

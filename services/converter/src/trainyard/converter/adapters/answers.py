@@ -72,6 +72,7 @@ class Export(Answer):
     parameters: Count
     reference_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     output_names: Annotated[list[Name], Field(min_length=1)]
+    licence: Annotated[str, Field(max_length=LONGEST)] = ""
 
 
 class Named(Answer):

@@ -125,4 +125,5 @@ def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases
         found.framework,
         limits.describe(),
         found.reference_seconds,
+        found.licence,
     )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from trainyard.converter.core.gate import Comparison
+from trainyard.converter.core.licences import UNKNOWN
 from trainyard.converter.core.triton import Tensor
 
 
@@ -75,6 +76,16 @@ class LoweredReport(ReportModel):
     """Share of the labelled samples whose class is right; None without labels."""
     accuracy_after: float | None = None
     comparisons: list[dict[str, Any]] = []
+
+
+class LicenceReport(ReportModel):
+    """What files say, quoted; nobody has judged what it allows."""
+
+    model: str = UNKNOWN
+    said_by: dict[str, str] = {}
+    """Each file that says one, with its words: those of the model's own file come first."""
+    tools: dict[str, str] = {}
+    """Of what the conversion was made with, by name."""
 
 
 class ContractReport(ReportModel):
@@ -147,5 +158,6 @@ class ConversionReport(ReportModel):
     timings: list[TimingReport] = []
     """Before and after, where a smaller graph or a lower precision was asked for."""
     served: ServedReport | None = None
+    licence: LicenceReport = LicenceReport()
     files: list[FileReport] = []
     tools: dict[str, str] = {}

@@ -6,6 +6,7 @@ Each family's module has `load(request)`, which gives an object with
     inputs, outputs           what the model itself says of them (name, dtype, shape), or None
     compute(inputs, case)     arrays by name → arrays by name; `case` is what a fault calls them
     export(rung, references, path)
+and, where its format says one, `licence`, in its words.
 Faults are answered as {"fault": kind, "message": …}; whatever else an exporter raises is one of this rung.
 """
 
@@ -106,7 +107,8 @@ def convert(request, folder):
     from trainyard.converter.workers import onnx_file  # after the framework, which may want to come before ONNX
 
     onnx_file.settle(exported, request["limits"]["inline"])
-    return dict(answer, output_names=list(next(iter(references.values()))))
+    licence = getattr(model, "licence", "")
+    return dict(answer, output_names=list(next(iter(references.values()))), licence=licence)
 
 
 def layers(request, folder):

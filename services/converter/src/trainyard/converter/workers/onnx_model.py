@@ -45,6 +45,9 @@ class Model:
             raise Fault("model", f"{os.path.basename(path)} cannot be read as ONNX: {told(error)}")
         self.framework = f"onnxruntime {onnxruntime.__version__}, without optimisation"
         self.parameters = sum(int(numpy.prod(tensor.dims)) for tensor in self.proto.graph.initializer)
+        names = ("license", "licence")
+        said = (item.value for item in self.proto.metadata_props if item.key.lower() in names)
+        self.licence = next(said, "")[:1000]
         self.inputs, self.outputs = (
             [tensor(value) for value in values] for values in (self.session.get_inputs(), self.session.get_outputs())
         )
