@@ -149,7 +149,8 @@ ROWS: dict[int, Row] = {
     32: Row(
         "Paddle2ONNX#832",
         "the saved model differs from the dynamic graph",
-        open="the dynamic graph does not lie in the file that is converted",
+        ("test_32_a_layer_that_is_another_once_it_is_saved", "test_32_a_branch_on_the_data_stays_one"),
+        "of an inference model alone the layer is not known",
     ),
     33: Row("jax2onnx#212", "reverse on a free axis", ("test_33_and_34_free_axes_of_jax[reverse]",)),
     34: Row("jax2onnx#168", "mean over free axes", ("test_33_and_34_free_axes_of_jax[mean]",)),

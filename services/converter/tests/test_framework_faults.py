@@ -104,6 +104,41 @@ async def test_29_30_and_31_pooling_resizing_and_names(run: Run) -> None:
     assert not [name for name in names if "DynamicDimension" in name]
 
 
+FIVE = [{"name": "x", "shape": ["batch", 5]}]
+
+
+async def test_32_a_layer_that_is_another_once_it_is_saved(run: Run) -> None:
+    words = (
+        r"the program that paddle\.jit\.save makes is another model: its output 'output_0' differs by .*in_dynamic_mode"
+    )
+    with pytest.raises(ConversionFault, match=words) as caught:
+        await run("paddle", "Split.pdparams", model="paddle_nets:Split", inputs=FIVE)
+    assert caught.value.reason == "model"
+
+
+async def test_32_a_branch_on_the_data_stays_one(run: Run) -> None:
+    proven = await run("paddle", "Branching.pdparams", model="paddle_nets:Branching", inputs=FIVE)
+    assert "If" in proven.report.operators
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ("coded", r"the weights hold Python objects \(builtins\.print\), not only arrays"),
+        ("list", r"list\.pdparams holds no state dict"),
+        ("cut", r"cut\.pdparams cannot be read as Paddle weights: pickle data was truncated"),
+        (
+            "other",
+            r"do not fit the model: 1 missing \(score\.bias\), 1 unknown \(more\), 1 of another shape \(score\.w",
+        ),
+    ],
+)
+async def test_weights_of_paddle_that_are_none(run: Run, weights: str, words: str) -> None:
+    with pytest.raises(ConversionFault, match=words) as caught:
+        await run("paddle", f"{weights}.pdparams", model="paddle_nets:Branching", inputs=FIVE)
+    assert caught.value.reason == "model"
+
+
 @pytest.mark.parametrize(("function", "shape"), [("reverse", ["batch", -1, 3]), ("mean", ["batch", -1, -1, 3])])
 async def test_33_and_34_free_axes_of_jax(run: Run, function: str, shape: list[Any]) -> None:
     proven = await run("jax", "w.npz", model=f"jax_nets:{function}", inputs=[{"name": "x", "shape": shape}])

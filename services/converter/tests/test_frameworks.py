@@ -41,7 +41,11 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
         "bare.npz": {"model": "jax_nets:bare", "inputs": FIVE},
         "bare.safetensors": {"model": "jax_nets:bare", "inputs": FIVE, "format": "jax"},
     },
-    "paddle": {"net.json": {}, "old.pdmodel": {}},
+    "paddle": {
+        "net.json": {},
+        "old.pdmodel": {},
+        "net.pdparams": {"model": "paddle_nets:plain", "inputs": IMAGE},
+    },
     "torch": {
         "residual.pt": {"model": "models:Residual", "inputs": IMAGE},
         "residual.safetensors": {"model": "models:Residual", "inputs": IMAGE},
@@ -75,6 +79,7 @@ PAIRS: dict[tuple[str, str], Mapping[Target, str]] = {
     ("tensorflow", "two.tflite"): {},
     ("jax", "net.msgpack"): {},
     ("paddle", "net.json"): {},
+    ("paddle", "net.pdparams"): {},
     ("mxnet", "net-symbol.json"): {},
     ("classical", "logistic.joblib"): {**dict.fromkeys(WRITERS, "Scaler"), "openvino": "Normalizer"},
     ("classical", "two.json"): TREES,

@@ -1,8 +1,13 @@
-"""In the environment `paddle`: pooling that is not global, and resizing with align_mode 1. `faults_paddle.py FOLDER`"""
+"""In the environment `paddle`: pooling that is not global, resizing with align_mode 1, weights of a layer that is another
+once it is saved. `faults_paddle.py FOLDER`"""
 
+import pickle
+import shutil
 import sys
+from pathlib import Path
 
 import paddle
+import paddle_nets
 from paddle import nn
 
 
@@ -24,3 +29,22 @@ net = Net()
 net.eval()
 spec = [paddle.static.InputSpec([None, 3, 8, 16], "float32", "image")]
 paddle.jit.save(net, f"{sys.argv[1]}/pooled", input_spec=spec)
+
+for name in ("Split", "Branching"):
+    paddle.save(getattr(paddle_nets, name)().state_dict(), f"{sys.argv[1]}/{name}.pdparams")
+shutil.copy(paddle_nets.__file__, sys.argv[1])
+
+
+class Coded:
+    def __reduce__(self):
+        return print, ("it ran",)
+
+
+BROKEN = {
+    "coded": pickle.dumps({"score.weight": Coded()}),
+    "list": pickle.dumps([1, 2]),
+    "cut": pickle.dumps({"score.weight": 1.0})[:-3],
+    "other": pickle.dumps({"score.weight": paddle.ones([5, 4]).numpy(), "more": paddle.ones([1]).numpy()}),
+}
+for name, content in BROKEN.items():
+    Path(sys.argv[1], f"{name}.pdparams").write_bytes(content)

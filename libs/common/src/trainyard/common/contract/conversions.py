@@ -15,12 +15,12 @@ Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tfl
 Precision = Literal["float16", "int8", "int8-dynamic"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
-    "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "mxnet",
+    "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "paddle-state-dict", "mxnet",
     "sklearn", "xgboost", "lightgbm", "catboost",
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""
 
-WITHOUT_INPUTS = (".pt", ".pth", ".pt2", ".safetensors")
+WITHOUT_INPUTS = (".pt", ".pth", ".pt2", ".pdparams", ".safetensors")
 """How files end that never say what goes into their model: told when a job is submitted, not when it has been trained."""
 
 

@@ -7,7 +7,7 @@ import re
 
 import numpy
 
-from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence
+from trainyard.converter.workers.frame import Fault, first_line, flat, named, sentence, where
 from trainyard.converter.workers.graphs import join_scalars, rename
 from trainyard.converter.workers.json_programs import harmless
 
@@ -25,13 +25,37 @@ def load(request):
     return Model(request)
 
 
-class Model:
+class Running:
+    """A layer that computes, whatever it was made from."""
+
     outputs = None
+
+    def __init__(self, request, layer):
+        import paddle
+
+        self.request = request
+        self.layer = layer
+        self.framework = f"paddle {paddle.__version__}"
+        self.parameters = int(sum(numpy.prod(parameter.shape) for parameter in layer.parameters()))
+
+    def compute(self, inputs, case):
+        import paddle
+
+        try:
+            with paddle.no_grad():
+                found = flat(self.layer(*[paddle.to_tensor(inputs[spec["name"]]) for spec in self.request["inputs"]]))
+        except Exception as error:
+            words = f"the model fails on its declared inputs ({case}): {sentence(error)}{where(error, self.request)}"
+            raise Fault("model", words)
+        return {name: numpy.array(value) for name, value in named(found, self.request["output_names"]).items()}
+
+
+class Model(Running):
+    """An inference model."""
 
     def __init__(self, request):
         import paddle
 
-        self.request = request
         self.path = request["weights"]
         prefix = os.path.splitext(self.path)[0]
         if not os.path.exists(prefix + ".pdiparams"):
@@ -42,39 +66,33 @@ class Model:
             harmless(request, prefix + ".json", "#", REACHING)
         paddle.set_device("cpu")
         try:
-            self.layer = paddle.jit.load(prefix)
-            self.layer.eval()
-            specs = self.layer._input_spec()  # noqa: SLF001 - nothing public tells
+            layer = paddle.jit.load(prefix)
+            layer.eval()
+            specs = layer._input_spec()  # noqa: SLF001 - nothing public tells
         except Exception as error:
             raise Fault("model", f"{os.path.basename(self.path)} cannot be read as a Paddle model: {first_line(error)}")
+        super().__init__(request, layer)
         self.inputs = [described(spec) for spec in specs]
-        self.framework = f"paddle {paddle.__version__}"
-        self.parameters = int(sum(numpy.prod(parameter.shape) for parameter in self.layer.parameters()))
-
-    def compute(self, inputs, case):
-        import paddle
-
-        try:
-            with paddle.no_grad():
-                found = flat(self.layer(*[paddle.to_tensor(inputs[spec["name"]]) for spec in self.request["inputs"]]))
-        except Exception as error:
-            raise Fault("model", f"the model fails on its declared inputs ({case}): {sentence(error)}")
-        return {name: numpy.array(value) for name, value in named(found, self.request["output_names"]).items()}
 
     def export(self, rung, references, path):
-        import onnx
+        export(self.request, self.path, rung, references, path)
 
-        from trainyard.converter.workers import onnx_file
 
-        written(self.path, os.path.splitext(self.path)[0] + ".pdiparams", path, rung["opset"])
-        model = onnx.load(path)
-        join_scalars(model)
-        rename(model, [spec["name"] for spec in self.request["inputs"]], list(next(iter(references.values()))))
-        for value in (*model.graph.input, *model.graph.output):
-            for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people
-                if dim.dim_param:
-                    dim.dim_param = re.sub(r".*DynamicDimension\.(\d+)$", r"dim_\1", dim.dim_param)
-        onnx_file.save(model, path)
+def export(request, program, rung, references, path):
+    """`program`: its file, with the parameters beside it."""
+    import onnx
+
+    from trainyard.converter.workers import onnx_file
+
+    written(program, os.path.splitext(program)[0] + ".pdiparams", path, rung["opset"])
+    model = onnx.load(path)
+    join_scalars(model)
+    rename(model, [spec["name"] for spec in request["inputs"]], list(next(iter(references.values()))))
+    for value in (*model.graph.input, *model.graph.output):
+        for dim in value.type.tensor_type.shape.dim:  # p2o.DynamicDimension.0 is no name for people
+            if dim.dim_param:
+                dim.dim_param = re.sub(r".*DynamicDimension\.(\d+)$", r"dim_\1", dim.dim_param)
+    onnx_file.save(model, path)
 
 
 def harmless_of_old(request):
