@@ -134,6 +134,36 @@ async def test_half_precision_is_served_with_the_inputs_that_were_there(run: Run
     assert {item["dtype"] for item in report.inputs + report.outputs} == {"float32"}
 
 
+async def test_weights_in_bfloat16_are_half_as_large(run: Run) -> None:
+    proven = await run(MLP, mlp(), precision="bfloat16")
+    lowered = proven.report.lowered
+    assert lowered is not None
+    assert lowered.kept == []
+    assert lowered.bytes_after < 0.7 * lowered.bytes_before
+    model = onnx.load(proven.folder / "model.bfloat16.onnx")
+    kinds = {item.name.removesuffix("_bfloat16"): item.data_type for item in model.graph.initializer}
+    assert {kinds[name] for name, value in mlp().items() if value.size >= 16} == {onnx.TensorProto.BFLOAT16}
+    assert (lowered.max_abs_error or 0) > 0
+    assert proven.report.served is not None
+    assert proven.report.served.passed
+
+
+async def test_what_bfloat16_costs_too_much_stays_as_it_was(run: Run) -> None:
+    """A small difference of large numbers is nothing but the rounding of the weights."""
+    text = """net (float[batch, 4] x) => (float[batch, 8] y) {
+        tall = MatMul (x, a)
+        low = MatMul (x, b)
+        small = Sub (tall, low)
+        y = MatMul (small, c)
+    }"""
+    random = np.random.default_rng(3)
+    a, c = random.uniform(1, 2, (4, 64)).astype(np.float32), random.random((64, 8), np.float32)
+    weights = {"a": a, "b": a + random.uniform(1e-4, 1e-3, (4, 64)).astype(np.float32), "c": c}
+    report = (await run(text, weights, precision="bfloat16", samples={"x": random.random((64, 4), np.float32)})).report
+    assert report.lowered is not None
+    assert set(report.lowered.kept) == {"tall", "low", "small"}
+
+
 async def test_53_what_overflows_in_half_precision_stays_as_it_was(run: Run) -> None:
     """300² is above what float16 holds, its root's mean is not."""
     text = """net (float[batch, 8] x) => (float[batch, 1] y) {

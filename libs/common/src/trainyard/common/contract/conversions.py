@@ -12,7 +12,7 @@ Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
 Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tflite", "triton"]
-Precision = Literal["float16", "int8", "int8-dynamic"]
+Precision = Literal["float16", "bfloat16", "int8", "int8-dynamic"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
     "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "paddle-state-dict", "mxnet",
@@ -140,7 +140,7 @@ class ConvertSpec(Spec):
     """The graph is made smaller where the numbers stay the same."""
     precision: Precision | None = None
     """What is served computes in float16, or in int8: with ranges from the samples, or as each request comes
-    (`int8-dynamic`). What goes in and comes out stays as it is."""
+    (`int8-dynamic`); of bfloat16 are the weights alone. What goes in and comes out stays as it is."""
     preprocessing: Annotated[tuple[Preprocessing, ...], Field(max_length=8)] = ()
     """Pictures among the inputs, one block for each."""
     columns: Annotated[tuple[Columns, ...], Field(max_length=8)] = ()

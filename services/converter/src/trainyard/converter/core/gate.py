@@ -66,6 +66,11 @@ def half_tolerance(reference: Array) -> Tolerance:
     return Tolerance(rtol=1e-2, atol=max(1e-3, 1e-3 * _rms(reference)))
 
 
+def brain_tolerance(reference: Array) -> Tolerance:
+    """For numbers of weights in bfloat16, which has 8 bits of precision."""
+    return Tolerance(rtol=3e-2, atol=1e-2 * _rms(reference))
+
+
 def _rms(reference: Array) -> float:
     finite = reference[np.isfinite(reference)].astype(np.float64)
     return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0

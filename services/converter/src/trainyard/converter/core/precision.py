@@ -41,6 +41,7 @@ class Lower:
 
 LOWER: dict[Precision, Lower] = {
     "float16": Lower("rewrites.float16"),
+    "bfloat16": Lower("rewrites.bfloat16"),
     "int8": Lower("rewrites.int8", calibrated=True),
     "int8-dynamic": Lower("rewrites.int8"),
 }
@@ -88,6 +89,8 @@ def compare(precision: Precision, case: str, output: str, reference: Array, foun
         return _mostly(gate.compare(case, output, reference, found), reference, found)
     if precision == "float16":
         return gate.compare(case, output, reference, found, gate.half_tolerance(reference))
+    if precision == "bfloat16":
+        return gate.compare(case, output, reference, found, gate.brain_tolerance(reference))
     # Shape, dtype and what is no number have to be the same; the rest is judged as a whole.
     compared = gate.compare(case, output, reference, found, Tolerance(rtol=1.0, atol=1e300))
     faults = []
