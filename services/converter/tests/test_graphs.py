@@ -30,7 +30,7 @@ def test_an_array_that_a_function_has_captured_is_no_input(scaled: onnx.ModelPro
 
 
 def test_names_are_not_given_to_what_nobody_has_named(scaled: onnx.ModelProto) -> None:
-    with pytest.raises(Fault, match=r"the exporter made 2 inputs \(x, scale\), there should be 1"):
+    with pytest.raises(Fault, match=r"the exporter made 2 inputs \(x of Mul, scale of Mul\), there should be 1"):
         graphs.rename(scaled, ["image"], ["score"])
     with pytest.raises(Fault, match=r"the exporter made 1 outputs \(y\), there should be 2"):
         graphs.rename(scaled, ["image", "scale"], ["score", "class"])

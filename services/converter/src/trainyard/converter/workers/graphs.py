@@ -94,7 +94,7 @@ def rename(model, inputs, outputs):
     own = [value for value in graph.input if value.name not in {tensor.name for tensor in graph.initializer}]
     for what, there, wanted in (("inputs", own, inputs), ("outputs", graph.output, outputs)):
         if len(there) != len(wanted):  # names would go to others
-            words = ", ".join(value.name for value in there)
+            words = ", ".join(f"{value.name}{taken_by(graph, value.name)}" for value in there)
             raise Fault("export", f"the exporter made {len(there)} {what} ({words}), there should be {len(wanted)}")
     made = {name for node in graph.node for name in node.output}
     seen = set()
@@ -109,6 +109,12 @@ def rename(model, inputs, outputs):
     for name in set(new.values()) & inside - set(new):
         new[name] = unique(f"{name}_inner", inside | set(new.values()))
     apply(graph, new)
+
+
+def taken_by(graph, name):
+    """In words; what an exporter could not write it often leaves behind with an input more."""
+    kinds = sorted({node.op_type for node in graph.node if name in node.input})
+    return f" of {', '.join(kinds)}" if kinds else ""
 
 
 def declare(graph, answers):
