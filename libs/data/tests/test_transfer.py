@@ -223,10 +223,10 @@ def test_nonsense_is_answered_in_words(client: Client) -> None:
 
 def test_batches_are_of_a_size_that_flight_likes() -> None:
     batch = pa.record_batch({"x": np.zeros(3_000_000)})
-    sizes = [piece.nbytes for piece in pieces(batch)]
+    sizes = [piece.nbytes for piece in pieces([batch])]
     assert sum(sizes) == batch.nbytes
     assert max(sizes) <= 4 * 2**20
-    assert [piece.num_rows % 512 for piece in pieces(batch)][:-1] == [0] * (len(sizes) - 1)
+    assert [piece.num_rows % 512 for piece in pieces([batch])][:-1] == [0] * (len(sizes) - 1)
 
 
 def _begin(client: Client, upload: str) -> None:

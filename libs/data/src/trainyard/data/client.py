@@ -15,14 +15,16 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.flight as fl
 
 from trainyard.data import host
-from trainyard.data.errors import Unavailable, from_flight
+from trainyard.data.errors import DataError, Unavailable, from_flight
 from trainyard.data.receiving import digest
 from trainyard.data.sending import Source, pieces, source_of
 from trainyard.data.store import new_upload
@@ -148,15 +150,23 @@ class Client:
         progress: Callable[[int], None] = lambda rows: None,
     ) -> dict[str, Any]:
         """The data becomes the current version of `name`, all at once; what is told of it. `upload`: an id of yours, to go on
-        with it from another process after this one died. `progress` is told the rows that are safe."""
+        with it from another process after this one died. `progress` is told the rows that are safe, by another
+        thread."""
         source = source_of(data)
-        upload = upload or new_upload()
-        asked = {
-            "upload": upload,
-            "dataset": name,
-            "schema": b64encode(source.schema.serialize().to_pybytes()).decode(),
-            "labels": labels or {},
-        }
+        own = upload or new_upload()
+        try:
+            return self._put(name, source, labels or {}, own, progress)
+        except Exception as error:
+            if upload is None and not isinstance(error, Unavailable):  # nobody can go on with it
+                with suppress(DataError):
+                    self.act("give-up", upload=own)
+            raise
+
+    def _put(
+        self, name: str, source: Source, labels: dict[str, str], upload: str, progress: Callable[[int], None]
+    ) -> dict[str, Any]:
+        schema = b64encode(source.schema.serialize().to_pybytes()).decode()
+        asked = {"upload": upload, "dataset": name, "schema": schema, "labels": labels}
         trying = _Patience(self._patience)
         reached = -1
         while True:
@@ -175,15 +185,16 @@ class Client:
         command = json.dumps({"upload": upload, "offset": offset}).encode()
         writer, reader = self._flight.do_put(fl.FlightDescriptor.for_command(command), source.schema, self._options)
         total = offset
+        hearing = Thread(target=_hear, args=(reader, progress), daemon=True)
+        hearing.start()
         try:
-            for batch in source.rows_from(offset):
-                for piece in pieces(batch):
-                    writer.write_with_metadata(piece, digest(piece))
-                    total += piece.num_rows
-            writer.done_writing()
-            while (told := reader.read()) is not None:
-                progress(json.loads(told.to_pybytes())["rows"])
+            for piece in pieces(source.rows_from(offset)):
+                writer.write_with_metadata(piece, digest(piece))
+                total += piece.num_rows
         finally:
+            with suppress(pa.ArrowException):  # close() says it better
+                writer.done_writing()
+            hearing.join()
             writer.close()  # raises what the server said, also where a write failed before
         return total
 
@@ -207,6 +218,13 @@ class Client:
                 return call()
             except pa.ArrowException as error:
                 trying.failed(from_flight(error))
+
+
+def _hear(reader: fl.FlightMetadataReader, progress: Callable[[int], None]) -> None:
+    """What is acknowledged while we write. How a stream ended is told by its writer."""
+    with suppress(pa.ArrowException):
+        while (told := reader.read()) is not None:
+            progress(json.loads(told.to_pybytes())["rows"])
 
 
 class _Patience:

@@ -6,13 +6,17 @@ function of the row to start from is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from trainyard.data.errors import InvalidData
+
 BATCH = 4 * 2**20
 """Bytes of what is sent at a time; Flight is fastest from 1 to 4 MiB, and slower above."""
+LARGEST = 2**31 - 2**16
+"""Bytes of a row, at most: a message of gRPC ends at 2 GiB, names and lengths included."""
 ALIGNED = 512
 """Rows of a batch are a multiple: then every column of numbers of at least one bit fills whole 64 bytes."""
 
@@ -31,11 +35,33 @@ def source_of(data: pa.Table | pa.RecordBatch | Source) -> Source:
     return Source(table.schema, lambda row: iter(table.slice(row).to_batches()))
 
 
-def pieces(batch: pa.RecordBatch, size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """The batch in parts of `size` bytes about."""
-    if not batch.num_rows:
-        return
+def pieces(batches: Iterable[pa.RecordBatch], size: int = BATCH) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of `size` bytes about: large ones are cut, small ones are joined. Raises InvalidData where a
+    row is too large for any."""
+    held: list[pa.RecordBatch] = []
+    room = size
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            room -= batch.nbytes
+        if room <= 0:
+            yield from _cut(_joined(held), size)
+            held, room = [], size
+    if held:
+        yield from _cut(_joined(held), size)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _cut(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
     each = max(1, batch.num_rows * size // max(batch.nbytes, 1))
     each = max(each - each % ALIGNED, min(each, ALIGNED))
     for start in range(0, batch.num_rows, each):
-        yield batch.slice(start, each)
+        piece = batch.slice(start, each)
+        if piece.nbytes > LARGEST:
+            raise InvalidData(
+                f"row {start} has {piece.nbytes} bytes, a row of {LARGEST} at most can be sent: cut it into several"
+            )
+        yield piece
