@@ -41,6 +41,7 @@ def receive(
                 raise InvalidData(
                     f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent"
                 )
+            _sound(batch)
             part = part or _Part(store.folder(upload), begun.arrow_schema())
             part.write(batch)
             if part.size >= part_size:
@@ -52,6 +53,15 @@ def receive(
     finally:
         if part is not None:
             part.drop()
+
+
+def _sound(batch: pa.RecordBatch) -> None:
+    """Whoever maps a part reads where its offsets point: they are looked at once, here. Raises InvalidData."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        words = f"a batch of {batch.num_rows} rows is no Arrow data: {str(error).splitlines()[0]}"
+        raise InvalidData(words) from error
 
 
 class _Part:

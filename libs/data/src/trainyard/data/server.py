@@ -81,6 +81,9 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
                 ).read_all()
             except FileNotFoundError:
                 raise NotFound(f"{opened.dataset}, version {opened.version}, was removed") from None
+            except (pa.ArrowInvalid, OSError) as error:
+                words = f"part {opened.part} of {opened.dataset}, version {opened.version}, is damaged"
+                raise InvalidData(f"{words}: {error}") from error
             return fl.RecordBatchStream(table)
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
