@@ -103,25 +103,26 @@ class Client:
         return pa.concat_tables(tables) if tables else pa.Table.from_batches([], found.schema)
 
     def part(self, found: Found, index: int) -> pa.Table:
-        mapped = self._mapped(found, index)
-        return mapped if mapped is not None else pa.Table.from_batches(self._streamed(found, index), found.schema)
+        mapped = self.near(found, index)
+        return mapped if mapped is not None else pa.Table.from_batches(self.stream(found, index), found.schema)
 
     def batches(self, name: str, version: str | None = None, columns: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
         """One after the other; memory for one."""
         found = self.find(name, version, columns)
         for index in range(len(found.parts)):
-            mapped = self._mapped(found, index)
-            yield from mapped.to_batches() if mapped is not None else self._streamed(found, index)
+            mapped = self.near(found, index)
+            yield from mapped.to_batches() if mapped is not None else self.stream(found, index)
 
-    def _mapped(self, found: Found, index: int) -> pa.Table | None:
+    def near(self, found: Found, index: int) -> pa.Table | None:
+        """One part, mapped; None where it does not lie on this host."""
         place = found.parts[index]
         if not self._same_host or place.file is None:
             return None
         table = host.take(place.file)
         return table if table is None or not found.columns else table.select(list(found.columns))
 
-    def _streamed(self, found: Found, index: int) -> Iterator[pa.RecordBatch]:
-        """Of one part. A stream that breaks is opened again, and what came before is passed over."""
+    def stream(self, found: Found, index: int) -> Iterator[pa.RecordBatch]:
+        """The batches of one part, from the server. A stream that breaks is opened again; what came before is passed over."""
         came = 0
         trying = _Patience(self._patience)
         while True:
