@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
-import xxhash
 
 from trainyard.data.errors import InvalidData
 from trainyard.data.manifest import PART
@@ -20,6 +19,8 @@ from trainyard.data.store import Store
 
 def digest(batch: pa.RecordBatch) -> bytes:
     """XXH3-128 of the batch as Arrow's IPC writes it: the same on both sides, however it lies in memory."""
+    import xxhash  # noqa: PLC0415 - who only reads can do without
+
     return xxhash.xxh3_128_digest(batch.serialize())
 
 

@@ -10,6 +10,7 @@ import typer
 
 from trainyard.client.cli import (
     convert,
+    data,
     deadletters,
     deploy,
     exits,
@@ -51,6 +52,7 @@ def root(
 
 for module in (jobs, streams, convert, report, serve, deploy, frameworks, local):
     module.register(app)
+app.add_typer(data.app, name="data")
 app.add_typer(nodes.app, name="nodes")
 app.add_typer(images.app, name="images")
 app.add_typer(matrix.app, name="matrix")

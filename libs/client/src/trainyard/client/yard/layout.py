@@ -12,6 +12,7 @@ from trainyard.common.runtime.settings import (
     BASE_PORT,
     SERVICES,
     RuntimeSettings,
+    data_port,
     integer,
     is_loopback,
     nats_port,
@@ -102,6 +103,11 @@ class Layout:
             for name in SERVICES
         )
 
+    def data(self) -> Child:
+        """To this machine alone, as nats-server is; `yard data serve` lets others in."""
+        command = (sys.executable, "-m", "trainyard.client", "data", "serve")
+        return Child("data", command, data_port(self.base_port), None)
+
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         """What every child gets: the caller's environment, completed."""
         return {
@@ -109,6 +115,7 @@ class Layout:
             **inherited,
             "TRAINYARD_STATE": str(self.state),
             "TRAINYARD_BASE_PORT": str(self.base_port),
+            "TRAINYARD_DATA": inherited.get("TRAINYARD_DATA") or f"grpc://127.0.0.1:{data_port(self.base_port)}",
             "NATS_URL": f"nats://127.0.0.1:{nats_port(self.base_port)}",
         }
 

@@ -21,7 +21,7 @@ def check(layout: Layout) -> None:
     """Raises TrainyardError: one sentence, with what to do."""
     _disk(layout.state)
     Tokens(layout.tokens).require_for(layout.listen)
-    children = (layout.nats(), *layout.services())
+    children = (layout.nats(), *layout.services(), layout.data())
     hosts = {"nats-server": layout.nats_listen, "job-api": layout.listen, "monitor": layout.listen}
     for child in children:
         _port(child.name, hosts.get(child.name, "127.0.0.1"), child.port)

@@ -55,7 +55,7 @@ class Supervisor:
             try:
                 tasks.append(asyncio.create_task(self._keep(self._layout.nats())))
                 await self._until_ready(self._layout.nats(), stop)
-                services = self._layout.services()
+                services = (*self._layout.services(), self._layout.data())
                 tasks += [asyncio.create_task(self._keep(child)) for child in services]
                 await asyncio.gather(*(self._until_ready(child, stop) for child in services))
                 if not stop.is_set():

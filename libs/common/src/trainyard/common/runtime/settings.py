@@ -69,6 +69,11 @@ def nats_port(base: int = BASE_PORT) -> int:
     return base + len(SERVICES)
 
 
+def data_port(base: int = BASE_PORT) -> int:
+    """Of the data server, which is no service: it speaks Arrow Flight alone."""
+    return base + len(SERVICES) + 1
+
+
 def local_user() -> str:
     """Whose requests those without a token are, on loopback."""
     try:

@@ -21,7 +21,7 @@ class YardProcess:
 
     def __init__(self, state: Path, **env: str) -> None:
         self.state = state
-        self.base_port = free_block(len(SERVICES) + 1)
+        self.base_port = free_block(len(SERVICES) + 2)
         self.env = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("TRAINYARD_", "NATS_"))},
             "TRAINYARD_STATE": str(state),

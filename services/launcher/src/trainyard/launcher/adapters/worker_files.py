@@ -1,16 +1,20 @@
-"""The files of trainyard.worker as they lie here, for wherever they are sent."""
+"""The files of trainyard.worker and trainyard.data as they lie here, for wherever they are sent."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import trainyard.data
 import trainyard.worker
 
 
 def worker_files() -> dict[str, bytes]:
-    """Path from the import root → content."""
-    root = Path(next(iter(trainyard.worker.__path__)))
-    return {
-        f"trainyard/worker/{file.relative_to(root).as_posix()}": file.read_bytes()
-        for file in sorted(root.rglob("*.py"))
-    }
+    """Path from the import root → content. What only servers and tests of the data plane need goes along: it is small."""
+    found: dict[str, bytes] = {}
+    for package in (trainyard.worker, trainyard.data):
+        root = Path(next(iter(package.__path__)))
+        folder = package.__name__.replace(".", "/")
+        found |= {
+            f"{folder}/{file.relative_to(root).as_posix()}": file.read_bytes() for file in sorted(root.rglob("*.py"))
+        }
+    return found

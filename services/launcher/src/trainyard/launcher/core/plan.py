@@ -21,6 +21,7 @@ INHERITED = frozenset(
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
         *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
         *("CUDA_VISIBLE_DEVICES", "OPENBLAS_CORETYPE"),
+        *("TRAINYARD_DATA", "TRAINYARD_DATA_CA"),
     }
 )
 """What a job sees of the launcher's own environment (and LC_*): never its credentials."""

@@ -5,7 +5,7 @@ jobs/<job>/checkpoint    what it needs to go on
 jobs/<job>/source        its folder, where that was sent along
 jobs/<job>/<attempt>/<rank>/   plan, lock, pid, stop, exit, reports (see supervisor.record)
 logs/<job>/<attempt>/<rank>/   see common.logs
-worker/<digest>/trainyard/worker   the in-job library, for PYTHONPATH
+worker/<digest>/trainyard/{worker,data}   what jobs import of us, for PYTHONPATH
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import shutil
 import threading
 from pathlib import Path
 
-import trainyard.worker
 from trainyard.common.logs.layout import rank_folder
 from trainyard.launcher.adapters.local.supervisor import record
+from trainyard.launcher.adapters.worker_files import worker_files
 from trainyard.launcher.core.job import Job
 from trainyard.launcher.core.plan import Folders, places
 from trainyard.worker.pod import source
@@ -73,15 +73,16 @@ class LocalFolders:
         return str(folder)
 
     def _worker(self) -> Path:
-        """A folder that holds trainyard.worker and nothing else of ours, so any image can import it."""
-        package = Path(next(iter(trainyard.worker.__path__)))
-        files = sorted(package.rglob("*.py"))
-        digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+        """A folder that holds trainyard.worker and trainyard.data and nothing else of ours, so any image can import them."""
+        files = worker_files()
+        digest = hashlib.sha256(b"".join(files.values())).hexdigest()[:16]
         target = self._state / "worker" / digest
         if not target.exists():
             making = target.with_name(f".{digest}.{os.getpid()}.{threading.get_ident()}")
             shutil.rmtree(making, ignore_errors=True)
-            shutil.copytree(package, making / "trainyard" / "worker", ignore=shutil.ignore_patterns("__pycache__"))
+            for path, content in files.items():
+                (making / path).parent.mkdir(parents=True, exist_ok=True)
+                (making / path).write_bytes(content)
             try:
                 making.rename(target)
             except OSError:  # another launcher was faster
