@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainyard.data.client import Client
-from trainyard.data.dataset import Dataset
+from trainyard.data.dataset import Dataset, put
 from trainyard.data.errors import InvalidData, Unavailable
 from trainyard.data.frameworks import narrow
 from trainyard.data.rows import view
@@ -171,3 +171,12 @@ def test_a_fault_while_gathering_reaches_who_iterates(client: Client) -> None:
     client.put("holes", Source(pa.schema({"x": pa.int64()}), lambda row: iter([pa.record_batch({"x": [1, None]})])))
     with pytest.raises(InvalidData, match="numbers are missing"):
         list(Dataset("holes", client=client).numpy(2))
+
+
+def test_arrays_of_a_job_become_a_dataset(client: Client) -> None:
+    put("made", {"pixels": np.ones((3, 2)), "label": [1, 2, 3]}, client)
+    (batch,) = Dataset("made", client=client).numpy(3)
+    assert (batch["pixels"].shape, batch["label"].tolist()) == ((3, 2), [1, 2, 3])
+    for wrong in ({}, {"a": 1.0}, {"a": [1, 2], "b": [1]}):
+        with pytest.raises(InvalidData, match="the columns of made need the same first dimension, which is the rows"):
+            put("made", wrong, client)

@@ -15,7 +15,8 @@ from pyarrow import csv, feather, parquet
 from trainyard.data.client import Client
 from trainyard.data.dataset import Dataset
 from trainyard.data.errors import InvalidData
-from trainyard.data.sources import read
+from trainyard.data.rows import view
+from trainyard.data.sources import column, read
 
 ROWS = 5000
 TABLE = pa.table({"x": np.arange(ROWS), "y": np.linspace(0, 1, ROWS), "word": [f"w{at % 7}" for at in range(ROWS)]})
@@ -66,6 +67,22 @@ def test_arrays(tmp_path: Path, client: Client, ending: str) -> None:
     batches = list(Dataset("pixels", client=client).numpy(256))
     assert np.array_equal(np.concatenate([batch["pixels"] for batch in batches]), pixels)
     assert set(batches[0]) == ({"pixels"} if ending == "npy" else {"pixels", "label"})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(6, dtype=np.float32).reshape(3, 2).T[None],
+        np.zeros((0, 3, 2), np.int16),
+        np.arange(12).reshape(3, 4)[::-1, ::2],
+        np.array([[True, False], [False, False]]),
+        np.zeros((4, 1), np.float16),
+    ],
+    ids=["one row turned round", "no row", "strides that go back", "flags", "half"],
+)
+def test_tensors_of_every_layout(values: np.ndarray) -> None:
+    assert np.array_equal(view(column(values)), values)
+    assert view(column(values)).dtype == values.dtype
 
 
 @pytest.fixture

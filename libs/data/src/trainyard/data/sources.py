@@ -11,6 +11,7 @@ again from any of them on, so memory holds a batch.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,10 @@ def column(values: np.ndarray[Any, Any]) -> pa.Array:
     """[rows, …] as a column: tensors where there is more than one dimension."""
     if values.ndim == 1:
         return pa.array(values)
-    return pa.FixedShapeTensorArray.from_numpy_ndarray(np.ascontiguousarray(values))
+    shape = values.shape[1:]  # pyarrow's own way wants strides that an array of one row need not have
+    flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+    storage = pa.FixedSizeListArray.from_arrays(flat, math.prod(shape))
+    return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(flat.type, shape), storage)
 
 
 def _pictures(folder: Path) -> list[Path]:

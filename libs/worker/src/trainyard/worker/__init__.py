@@ -7,7 +7,7 @@ job everything still works, on one process and in the current folder, so a scrip
 """
 
 from trainyard.worker.checkpoints import latest_checkpoint, save_checkpoint
-from trainyard.worker.datasets import dataset
+from trainyard.worker.datasets import dataset, put_dataset
 from trainyard.worker.distributed import init_distributed
 from trainyard.worker.loading import tuned_dataset, tuned_loader
 from trainyard.worker.memory import EmptyCache, checkpoint_gradients, mixed_precision
@@ -27,6 +27,7 @@ __all__ = [
     "latest_checkpoint",
     "mixed_precision",
     "output_dir",
+    "put_dataset",
     "report",
     "save_checkpoint",
     "tuned_dataset",

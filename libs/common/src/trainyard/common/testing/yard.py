@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from trainyard.common.runtime.settings import SERVICES
+from trainyard.common.runtime.settings import SERVICES, data_port
 
 
 class YardProcess:
@@ -36,6 +36,10 @@ class YardProcess:
     @property
     def nats_url(self) -> str:
         return f"nats://127.0.0.1:{self.base_port + len(SERVICES)}"
+
+    @property
+    def data(self) -> str:
+        return f"grpc://127.0.0.1:{data_port(self.base_port)}"
 
     def port(self, service: str) -> int:
         return self.base_port + SERVICES.index(service)
