@@ -63,6 +63,13 @@ def test_a_shuffle_takes_each_row_once_and_pairs_stay_together(opened: Callable[
     assert np.array_equal(again, taken)
 
 
+def test_an_epoch_that_was_left_early_is_not_gone_on_with(opened: Callable[..., Dataset]) -> None:
+    early, whole = (opened().numpy(64, shuffle=True, seed=3) for _ in range(2))
+    next(iter(early))
+    labels(whole)
+    assert labels(early) == labels(whole)
+
+
 @given(batch=st.integers(1, 300), stop=st.integers(0, 40), shuffle=st.booleans(), drop=st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_a_job_that_goes_on_sees_what_it_would_have_seen(

@@ -44,6 +44,7 @@ class Batches:
         self._prefetch = prefetch
         said = state or {}
         self._epoch, self._row = said.get("epoch", 0), said.get("row", 0)
+        self._within = False
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -51,12 +52,15 @@ class Batches:
         return whole + bool(rest and not self._whole)
 
     def __iter__(self) -> Iterator[Batch]:
-        """What is left of this epoch; the next call gives the next epoch."""
+        """One epoch, the next one each time, also where the last was left early; from where `state` says, the first time."""
+        if self._within:
+            self._epoch, self._row = self._epoch + 1, 0
+        self._within = True
         end = len(self) * self._batch
         for start, batch in self._gathered(self._epoch, self._row, min(end, len(self._order))):
             self._row = min(start + self._batch, len(self._order))  # before it is used: it is seen by then
             yield batch
-        self._epoch, self._row = self._epoch + 1, 0
+        self._epoch, self._row, self._within = self._epoch + 1, 0, False
 
     def sample(self) -> Batch:
         """The first row of the dataset: what shapes and types there are."""
