@@ -44,6 +44,11 @@ kustomize:
 bench:
     .venv/bin/python tests/bench/bench_pipeline.py
 
+# The data plane against mapped files and a bare Flight server, and batches into PyTorch; images: where environments are built
+bench-data images:
+    .venv/bin/python tests/bench/bench_data.py
+    .venv/bin/python tests/bench/bench_loading.py {{images}}
+
 # What a conversion costs beyond the bare exporter; images: where environments are built
 bench-conversion images *rounds:
     .venv/bin/python tests/bench/bench_conversion.py {{images}} {{rounds}}
