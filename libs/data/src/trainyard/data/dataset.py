@@ -23,6 +23,10 @@ from trainyard.data.sources import column
 PLACE, TOKEN, AUTHORITY = "TRAINYARD_DATA", "TRAINYARD_TOKEN", "TRAINYARD_DATA_CA"
 
 
+PATIENCE = 60.0
+"""Seconds that a job waits for a server that is away."""
+
+
 def connected() -> Client:
     """A client of the server that the environment names. Raises Unavailable where it names none."""
     place = os.environ.get(PLACE)
@@ -32,7 +36,7 @@ def connected() -> Client:
         )
     authority = os.environ.get(AUTHORITY)
     roots = open(authority, "rb").read() if authority else None  # noqa: PTH123, SIM115
-    return Client(place, os.environ.get(TOKEN), roots=roots)
+    return Client(place, os.environ.get(TOKEN), roots=roots, patience=PATIENCE)
 
 
 def put(name: str, columns: Mapping[str, Any], client: Client | None = None) -> str:

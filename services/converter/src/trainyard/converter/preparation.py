@@ -10,7 +10,7 @@ from trainyard.common.clock import Clock
 from trainyard.common.contract.conversions import TensorSpec
 from trainyard.common.contract.events import ConversionRequested
 from trainyard.common.errors import InvalidInput, Problem, TrainyardError
-from trainyard.converter.adapters import opening, sandbox
+from trainyard.converter.adapters import datasets, opening, sandbox
 from trainyard.converter.adapters.files import read_arrays
 from trainyard.converter.adapters.worker_rewriter import WorkerRewriter
 from trainyard.converter.core import cases, conditioning, formats, gate, preprocessing, signatures
@@ -112,7 +112,10 @@ def _cases(record: Record) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInput([Problem(f"{name!r} is there twice", "convert.inputs", "name each once") for name in twice])
-    if spec.samples is not None:
+    if spec.samples is not None and spec.samples.startswith(datasets.SCHEME):
+        record.samples, words = datasets.read(spec.samples, frozenset(item.name for item in record.inputs))
+        record.note(words)
+    elif spec.samples is not None:
         record.samples = read_arrays(Path(record.request.spec.artifacts) / spec.samples)
     else:
         record.note("no samples were given: the proof rests on generated inputs")

@@ -38,7 +38,9 @@ def convert(
     inputs: Annotated[
         list[str] | None, typer.Option("--input", help=f"{EXAMPLE}; where the model does not say it itself.")
     ] = None,
-    samples: Annotated[Path | None, typer.Option(help="An .npz of inputs by name, to prove the numbers on.")] = None,
+    samples: Annotated[
+        str | None, typer.Option(help="An .npz of inputs by name, or data://DATASET, to prove the numbers on.")
+    ] = None,
     signature: Annotated[str | None, typer.Option(help="Of a SavedModel.")] = None,
     optimise: Annotated[
         bool, typer.Option("--optimise", help="Make the graph smaller where the numbers stay the same.")
@@ -62,7 +64,7 @@ def convert(
         "name": name,
         "model": model,
         "inputs": [tensor(text) for text in inputs] if inputs else None,
-        "samples": str(samples.resolve()) if samples else None,
+        "samples": samples if samples is None or "://" in samples else str(Path(samples).resolve()),
         "signature": signature,
         "optimise": optimise or None,
         "precision": precision,
