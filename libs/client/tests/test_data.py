@@ -116,6 +116,18 @@ def test_others_need_a_token(shell: Shell) -> None:
 
 def test_a_port_that_is_taken_is_said(served: Shell) -> None:
     port = served.env["TRAINYARD_DATA"].rpartition(":")[2]
-    done = served.yard("data", "serve", "--port", port)
+    done = served.yard("data", "serve", "--port", port, "--root", "other")
     assert done.returncode == 5
     assert f"it cannot listen on grpc://127.0.0.1:{port}" in done.stderr
+
+
+def test_two_servers_of_one_folder_are_refused(served: Shell) -> None:
+    done = served.yard("data", "serve", "--port", "0")
+    assert (done.returncode, "another data server works in" in done.stderr) == (6, True)
+
+
+def test_two_that_put_at_once_make_two_versions(served: Shell) -> None:
+    command = [sys.executable, "-m", "trainyard.client", "data", "put", "digits", "digits.npz"]
+    puts = [subprocess.Popen(command, cwd=served.folder, env=served.env, stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [each.wait(60) for each in puts] == [0] * 4
+    assert len(json.loads(served.yard("data", "list", "--json").stdout)["datasets"]) == 4

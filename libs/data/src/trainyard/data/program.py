@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import secrets
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
 
-from trainyard.data.errors import Unavailable
+from trainyard.data.errors import Conflict, Unavailable
 from trainyard.data.server import DataServer, Serving
 
 SWEEP = 60.0
@@ -19,7 +20,13 @@ SWEEP = 60.0
 
 
 def run(serving: Serving, ready: Callable[[int], None]) -> None:
-    """Until SIGTERM or SIGINT. `ready` is told the port. Raises Unavailable where it cannot listen."""
+    """Until SIGTERM or SIGINT. `ready` is told the port. Raises Unavailable where it cannot listen, and Conflict where
+    another server has this store."""
+    with alone(serving.store.root):
+        _run(serving, ready)
+
+
+def _run(serving: Serving, ready: Callable[[int], None]) -> None:
     try:
         server = DataServer(serving)
     except (pa.ArrowException, OSError) as error:
@@ -36,6 +43,18 @@ def run(serving: Serving, ready: Callable[[int], None]) -> None:
         with suppress(OSError):
             serving.store.collect()
     server.shutdown()
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """No other server works in this folder meanwhile; a process that is killed leaves nothing that would hold one up. Raises
+    Conflict."""
+    with (root / "lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"another data server works in {root}: give this one a folder of its own (--root)") from None
+        yield
 
 
 def key(root: Path) -> bytes:
