@@ -28,6 +28,7 @@ OWN_FILES = {
     "openvino": {"model.xml", "model.bin"},
     "saved-model": {"saved_model.pb", "variables"},
     "tflite": {"model.tflite"},
+    "paddle": {"model.json", "model.pdiparams"},
 }
 IN_THE_DEFAULT_RUN = ("torch", "torchscript")
 

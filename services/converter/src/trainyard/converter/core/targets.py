@@ -26,4 +26,5 @@ WRITERS: dict[Target, Writer] = {
     "openvino": Writer("OpenVINO IR", "targets.openvino_ir", "openvino"),
     "saved-model": Writer("a SavedModel", "targets.tensorflow_files", "onnx2tf"),
     "tflite": Writer("TFLite", "targets.tensorflow_files", "onnx2tf"),
+    "paddle": Writer("a Paddle inference model", "targets.paddle_program", "x2paddle"),
 }
