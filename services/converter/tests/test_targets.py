@@ -97,7 +97,7 @@ def networks(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("network", ["convolutional", "attentive"])
 @pytest.mark.parametrize(
     "target",
-    [name if name in IN_THE_DEFAULT_RUN else pytest.param(name, marks=pytest.mark.frameworks) for name in WRITERS],
+    [name if name in IN_THE_DEFAULT_RUN else pytest.param(name, marks=pytest.mark.frameworks) for name in OWN_FILES],
 )
 async def test_a_model_written_and_read_again_is_equal_at_every_batch_size(
     target: str,

@@ -26,7 +26,7 @@ def build(settings: Settings, bus: Bus) -> ConsumingService:
     tools = Tools(
         exporter=WorkerExporter(interpreters.python),
         serving=TritonServingCheck(settings.triton),
-        targets=WorkerTargetWriter(interpreters.environment),
+        targets=WorkerTargetWriter(interpreters.environment, trtexec=settings.trtexec),
         clock=SystemClock(),
         state=settings.state,
         claims=settings.claims,

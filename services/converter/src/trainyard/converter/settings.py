@@ -19,6 +19,8 @@ class Settings:
     """Recipes of the environments that hold a framework and what exports it."""
     triton: str | None
     """`host:port` of a Triton to prove against; None: the embedded server."""
+    trtexec: str | None = None
+    """NVIDIA's program that builds engines; None: the one on PATH."""
     claims: Claims = field(default_factory=Claims)
     """Where the claims that hold what jobs of a cluster wrote are mounted here."""
 
@@ -29,5 +31,6 @@ class Settings:
             catalogue=catalogue.folder(env),
             converters=Path(env.get("TRAINYARD_CONVERTERS") or catalogue.folder(env).parent / "converters"),
             triton=env.get("TRAINYARD_TRITON_URL") or None,
+            trtexec=env.get("TRAINYARD_TRTEXEC") or None,
             claims=Claims.read(env.get("TRAINYARD_CLAIMS") or ""),
         )

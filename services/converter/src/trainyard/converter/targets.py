@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from trainyard.common.contract.conversions import Target
+from trainyard.converter.adapters import scripts
 from trainyard.converter.adapters.scripts import Script
 from trainyard.converter.adapters.worker_target import document
 from trainyard.converter.core import gate
+from trainyard.converter.core.formats import OWN
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.report import TargetReport
 from trainyard.converter.core.targets import WRITERS, Writer
@@ -55,7 +57,7 @@ def _script(record: Record, request: TargetRequest, writer: Writer) -> Script:
     onnx = f"{{result}}/{FILE if record.sent else 'model.onnx'}"
     # Of a model in a lower precision what stands before and behind the usual one is not kept.
     again = {**document(request), "onnx": None if record.sent and record.spec.precision else onnx}
-    environment = f"deploy/converters/{writer.environment}"
+    environment = scripts.OWN if writer.environment == OWN else f"deploy/converters/{writer.environment}"
     return Script(request.target, environment, request.target, again, compares=not record.sent)
 
 

@@ -11,7 +11,7 @@ from trainyard.common.contract.model import IMPORT_PATH, TENSOR_NAME, DnsLabel, 
 Dtype = Literal[
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
-Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tflite", "paddle", "triton"]
+Target = Literal["onnx", "torch", "torchscript", "openvino", "saved-model", "tflite", "paddle", "tensorrt", "triton"]
 Precision = Literal["float16", "bfloat16", "int8", "int8-dynamic"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",

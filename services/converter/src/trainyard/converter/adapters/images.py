@@ -28,8 +28,6 @@ class Interpreters:
     async def python(self, request: ExportRequest) -> Path:
         """Raises InvalidInput for an image without a framework, ImageUnavailable when it cannot be built."""
         environment = request.source.environment
-        if environment == formats.OWN:
-            return Path(sys.executable)
         if environment is not None:
             return await self.environment(environment)
         image = request.image or USUAL
@@ -38,7 +36,9 @@ class Interpreters:
         return await self._obtain(catalogue.read(self._catalogue, image))
 
     async def environment(self, name: str) -> Path:
-        """Of a folder of `deploy/converters`. Raises ImageUnavailable."""
+        """Of a folder of `deploy/converters`, or the converter's own. Raises ImageUnavailable."""
+        if name == formats.OWN:
+            return Path(sys.executable)
         return await self._obtain(catalogue.read(self._converters, name))
 
     async def _obtain(self, recipe: catalogue.Recipe) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trainyard.converter.adapters import answers, sandbox, worker
+from trainyard.converter.core.profiles import profile
 from trainyard.converter.ports import TargetRequest, Written
 
 Environment = Callable[[str], Awaitable[Path]]
@@ -17,13 +18,19 @@ Environment = Callable[[str], Awaitable[Path]]
 class WorkerTargetWriter:
     """Implements ports.TargetWriter."""
 
-    def __init__(self, environment: Environment, limits: sandbox.Limits | None = None) -> None:
+    def __init__(
+        self, environment: Environment, limits: sandbox.Limits | None = None, trtexec: str | None = None
+    ) -> None:
+        """`trtexec`: the program, where it is not on PATH."""
         self._environment = environment
         self._limits = limits or sandbox.Limits()
+        self._trtexec = trtexec
 
     async def write(self, request: TargetRequest) -> Written:
         python = await self._environment(request.writer.environment)
-        outcome = await worker.run(python, request.folder, document(request), request.cases, self._limits)
+        outcome = await worker.run(
+            python, request.folder, {**document(request), "trtexec": self._trtexec}, request.cases, self._limits
+        )
         return await asyncio.to_thread(_written, request, outcome)
 
 
@@ -35,6 +42,7 @@ def document(request: TargetRequest) -> dict[str, Any]:
         "onnx": str(request.onnx),
         "inputs": list(request.inputs),
         "outputs": [{"name": name} for name in request.outputs],
+        "profile": profile(request.inputs, request.cases),
     }
 
 

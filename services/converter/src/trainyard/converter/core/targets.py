@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trainyard.common.contract.conversions import Target
+from trainyard.converter.core.formats import OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Writer:
     worker: str
     """Module of `trainyard.converter.workers`."""
     environment: str
-    """Folder of `deploy/converters`."""
+    """Folder of `deploy/converters`, or OWN."""
 
 
 WRITERS: dict[Target, Writer] = {
@@ -27,4 +28,5 @@ WRITERS: dict[Target, Writer] = {
     "saved-model": Writer("a SavedModel", "targets.tensorflow_files", "onnx2tf"),
     "tflite": Writer("TFLite", "targets.tensorflow_files", "onnx2tf"),
     "paddle": Writer("a Paddle inference model", "targets.paddle_program", "x2paddle"),
+    "tensorrt": Writer("a TensorRT engine", "targets.tensorrt_plan", OWN),
 }
