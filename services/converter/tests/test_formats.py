@@ -49,7 +49,10 @@ SAFETENSORS = (40).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}'
         ("model.bin", b"CBM1\0\0\0\0", "catboost"),
         ("model.bin", SAFETENSORS, "safetensors"),
         ("old.pt", b"\x80\x02\x8a\nl\xfc", "torch-state-dict"),
+        ("epoch.ckpt", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", "torch-state-dict"),
         ("model.bin", b"\x1c\0\0\0TFL3", "tflite"),
+        ("model.bin", b"\n\x031.1\x12\tMindSpore*\x062.10.0", "mindspore"),
+        ("model.ckpt", b"\n\x81\x07\n\x08c.weight", "mindspore"),
         ("model.ONNX", b"\x08\x08", "onnx"),
         ("model.pkl", b"\x80\x04", "sklearn"),
     ],
@@ -68,6 +71,29 @@ def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no model at"):
         format_of(tmp_path / "none.pt")
     with pytest.raises(InvalidInput, match=r"the folder .* is in no format that is known here"):
+        format_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "framework", "words"),
+    [
+        ("net.air", None, r"net\.air is MindSpore's format for Ascend.*export the same network as MINDIR"),
+        ("net.of", None, r"net\.of is of OneFlow; it has no build for CPython 3\.11.*as \.safetensors"),
+        ("net.pt", "oneflow", r"net\.pt holds parameters of OneFlow; it has no build for CPython 3\.11"),
+    ],
+)
+def test_what_nothing_here_reads_is_refused_with_what_helps(
+    tmp_path: Path, name: str, framework: str | None, words: str
+) -> None:
+    (tmp_path / name).write_bytes(b"?")
+    with pytest.raises(InvalidInput, match=words):
+        format_of(tmp_path / name, framework)
+
+
+@pytest.mark.parametrize("member", ["snapshot_done", "pickled_data"])
+def test_a_folder_of_oneflow_is_refused_with_what_helps(tmp_path: Path, member: str) -> None:
+    (tmp_path / member).touch()
+    with pytest.raises(InvalidInput, match=r"is a folder of OneFlow; it has no build .*\(convert\.model\)"):
         format_of(tmp_path)
 
 
@@ -91,7 +117,7 @@ def test_every_environment_has_a_recipe() -> None:
     recipes = Path(__file__).parents[3] / "deploy" / "converters"
     read = {source.environment for source in formats.SOURCES.values()} - {None, formats.OWN}
     wanted = read | {writer.environment for writer in targets.WRITERS.values()}
-    assert wanted == {path.parent.name for path in recipes.glob("*/image.toml")}
+    assert wanted - {formats.OWN} == {path.parent.name for path in recipes.glob("*/image.toml")}
 
 
 def test_a_free_first_dimension_of_every_input_is_the_batch() -> None:

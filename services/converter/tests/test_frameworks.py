@@ -46,6 +46,7 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
         "old.pdmodel": {},
         "net.pdparams": {"model": "paddle_nets:plain", "inputs": IMAGE},
     },
+    "mindspore": {"net.mindir": {}, "net.ckpt": {"model": "mindspore_nets:Net", "inputs": IMAGE}},
     "torch": {
         "residual.pt": {"model": "models:Residual", "inputs": IMAGE},
         "residual.safetensors": {"model": "models:Residual", "inputs": IMAGE},
@@ -63,6 +64,16 @@ REFUSED = [
     ("tensorflow", "reader.pb", {}, r"node 'ReadFile' \(ReadFile\) reaches files or code; convert\.trust lets it"),
     ("tensorflow", "counting.tflite", {}, r"counting\.tflite keeps state between calls \(ASSIGN_VARIABLE, READ_"),
     ("tensorflow", "two_saved", {"signature": "no"}, r"no signature 'no' \(convert\.signature\), it has: serv"),
+    (
+        "mindspore",
+        "net.ckpt",
+        {"inputs": IMAGE},
+        r"this format holds weights only: name the code that builds the model",
+    ),
+    ("mindspore", "net.ckpt", {"model": "mindspore_nets:Net"}, r"does not say what goes in"),
+    ("mindspore", "reaching.mindir", {}, r"reaching\.mindir: PyFunc reaches files or code; convert\.trust lets it"),
+    ("mindspore", "outside.mindir", {}, r"outside\.mindir: parameter \S+ lies outside of its folder"),
+    ("mindspore", "half.mindir", {}, r"half\.mindir cannot be read as MindIR"),
     ("jax", "bare.npz", {"inputs": FIVE}, r"convert\.model: jax holds weights only"),
 ]
 
@@ -83,6 +94,7 @@ PAIRS: dict[tuple[str, str], Mapping[Target, str]] = {
     ("paddle", "net.json"): {},
     ("paddle", "net.pdparams"): {},
     ("mxnet", "net-symbol.json"): {},
+    ("mindspore", "net.mindir"): {},
     ("classical", "logistic.joblib"): {**dict.fromkeys(WRITERS, "Scaler"), "openvino": "Normalizer"},
     ("classical", "two.json"): TREES,
     ("classical", "two.txt"): TREES,
@@ -169,3 +181,9 @@ async def test_outputs_bear_the_names_of_the_model(run: Run) -> None:
     proven = await run("tensorflow", "two.keras")
     assert [item["name"] for item in proven.report.outputs] == ["classes", "score"]
     assert [item["name"] for item in proven.report.inputs] == ["image"]
+
+
+async def test_a_batch_that_is_fixed_in_a_network_stays_fixed(run: Run) -> None:
+    proven = await run("mindspore", "fixed.mindir")
+    assert [item["shape"] for item in proven.report.inputs] == [(4, 3, 16, 16)]
+    assert proven.report.verdict == "proven"

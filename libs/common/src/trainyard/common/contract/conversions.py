@@ -16,6 +16,7 @@ Precision = Literal["float16", "bfloat16", "int8", "int8-dynamic"]
 Format = Literal[
     "torch-state-dict", "safetensors", "torchscript", "torch-export", "onnx",
     "keras", "keras-h5", "saved-model", "frozen-graph", "tflite", "jax", "paddle", "paddle-state-dict", "mxnet",
+    "mindspore",
     "sklearn", "xgboost", "lightgbm", "catboost",
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""

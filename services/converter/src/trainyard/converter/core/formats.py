@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from trainyard.common.contract.conversions import Format
 from trainyard.common.errors import InvalidInput
+from trainyard.converter.core import unread
 
 NEWEST = 99
 OWN = "own"
@@ -61,6 +62,7 @@ TF2ONNX = Exporter("tf2onnx", "tf2onnx", first=13, last=18, tries=(NEWEST, 15))
 JAX2ONNX = Exporter("jax2onnx", "jax2onnx", first=17, tries=(NEWEST, 21))
 PADDLE2ONNX = Exporter("paddle2onnx", "paddle2onnx", first=7, last=19, tries=(NEWEST, 17, 13))
 MX2ONNX = Exporter("mx2onnx", "MXNet's own exporter")
+MINDSPORE = Exporter("mindspore", "MindSpore's own exporter", first=11, last=11)
 CATBOOST = Exporter("catboost", "CatBoost's own exporter", tries=(NEWEST,))
 
 SOURCES: dict[Format, Source] = {
@@ -78,6 +80,7 @@ SOURCES: dict[Format, Source] = {
     "paddle-state-dict": Source("paddle", "paddle_layer", (PADDLE2ONNX,), "paddle", factory=True),
     "paddle": Source("paddle", "paddle_model", (PADDLE2ONNX,), "paddle", inputs=True),
     "mxnet": Source("mxnet", "mxnet_model", (MX2ONNX,), "mxnet"),
+    "mindspore": Source("mindspore", "mindspore_model", (MINDSPORE,), "mindspore", inputs=True),
     "sklearn": Source("sklearn", "classical", (SKL2ONNX,), "classical", code=True, inputs=True),
     "xgboost": Source("xgboost", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
     "lightgbm": Source("lightgbm", "classical", (ONNXMLTOOLS,), "classical", inputs=True),
@@ -91,6 +94,7 @@ def told_folder(name: str, members: Collection[str], named: Format | None = None
         raise InvalidInput.one(f"{name} is a folder, {named} is a file", "convert.weights", "name the file in it")
     if "saved_model.pb" in members:
         return "saved-model"
+    unread.refuse_folder(name, members)
     raise InvalidInput.one(
         f"the folder {name} is in no format that is known here", "convert.weights", "a SavedModel is"
     )
@@ -106,15 +110,16 @@ def told(
     """The format of a file, by its content first. `members`: names in it, where it is a zip archive; `framework`: what it was
     trained with, where somebody knows: arrays alone do not tell; `named`: what somebody says that it is. Raises
     InvalidInput."""
-    for sign, what, help_ in _NO_MODEL:
-        if head.lower().startswith(sign):
-            raise InvalidInput.one(f"{name} is {what}, not a model", "convert.weights", help_)
+    unread.refuse_content(name, head)
     if named in FOLDERS:
         raise InvalidInput.one(f"{name} is a file, {named} is a folder", "convert.weights", "name the folder")
     if named is not None:
         return named
     ending = name.rpartition(".")[2].lower() if "." in name else ""
+    unread.refuse_ending(name, ending)
     found = _by_content(head, members, ending) or _BY_NAME.get(ending)
+    if framework == "oneflow" and found == "torch-state-dict":
+        unread.refuse_oneflow(name)
     if found == "safetensors" and framework == "jax":
         found = "jax"
     if found is None or (found == "jax" and framework not in {None, "jax"}):
@@ -128,13 +133,6 @@ def told(
 
 
 FOLDERS: frozenset[Format] = frozenset({"saved-model"})
-_NO_MODEL = (
-    (b"version https://git-lfs", "a pointer of Git LFS", "git lfs pull fetches the file"),
-    (b"<!doctype html", "a page of the web", "what fetched it was sent something else"),
-    (b"<html", "a page of the web", "what fetched it was sent something else"),
-)
-"""What often lies where a model should: how it begins, what it is, what helps."""
-
 _BY_NAME: dict[str, Format] = {
     "pt": "torch-state-dict",
     "pth": "torch-state-dict",
@@ -150,11 +148,17 @@ _BY_NAME: dict[str, Format] = {
     "msgpack": "jax",
     "pdmodel": "paddle",
     "pdparams": "paddle-state-dict",
+    "mindir": "mindspore",
+    "ckpt": "mindspore",
     "joblib": "sklearn",
     "pkl": "sklearn",
     "ubj": "xgboost",
     "cbm": "catboost",
 }
+
+
+_OLD_TORCH = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+"""Of files before PyTorch 1.6, and of checkpoints that end in .ckpt. Source: torch.serialization, MAGIC_NUMBER."""
 
 
 def _by_content(head: bytes, members: Collection[str], ending: str) -> Format | None:
@@ -166,11 +170,12 @@ def _by_content(head: bytes, members: Collection[str], ending: str) -> Format | 
         ("keras", "model.weights.h5" in members),
         ("keras-h5", head.startswith(b"\x89HDF\r\n")),
         ("tflite", head[4:8] == b"TFL3"),
-        ("torch-state-dict", "data.pkl" in inner),
+        ("torch-state-dict", "data.pkl" in inner or head.startswith(_OLD_TORCH)),
         ("catboost", head.startswith(b"CBM1")),
         ("lightgbm", head.startswith(b"tree\n")),
         ("paddle", head.startswith(b"{") and b'"base_code"' in head),
         ("mxnet", head.startswith(b"{") and b'"nodes"' in head and b'"op"' in head),
+        ("mindspore", b"MindSpore" in head[:32]),
         ("xgboost", head.startswith(b"{") and b'"learner"' in head),
         ("safetensors", is_safetensors and ending in {"safetensors", "bin"}),
     )
