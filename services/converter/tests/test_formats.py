@@ -90,6 +90,12 @@ def test_what_nothing_here_reads_is_refused_with_what_helps(
         format_of(tmp_path / name, framework)
 
 
+def test_a_folder_of_paddle_1_is_refused_with_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "__model__").touch()
+    with pytest.raises(InvalidInput, match=r"as Paddle 1 laid it out.*rename the two.*save_inference_model"):
+        format_of(tmp_path)
+
+
 @pytest.mark.parametrize("member", ["snapshot_done", "pickled_data"])
 def test_a_folder_of_oneflow_is_refused_with_what_helps(tmp_path: Path, member: str) -> None:
     (tmp_path / member).touch()

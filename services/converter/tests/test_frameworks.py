@@ -44,6 +44,7 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
     "paddle": {
         "net.json": {},
         "old.pdmodel": {},
+        "old_static.pdmodel": {},
         "net.pdparams": {"model": "paddle_nets:plain", "inputs": IMAGE},
     },
     "mindspore": {"net.mindir": {}, "net.ckpt": {"model": "mindspore_nets:Net", "inputs": IMAGE}},

@@ -45,6 +45,13 @@ def refuse_ending(name: str, ending: str) -> None:
 
 def refuse_folder(name: str, members: Collection[str]) -> None:
     """Raises InvalidInput."""
+    if "__model__" in members:
+        words = f"{name} is an inference model as Paddle 1 laid it out, under names that are not read here"
+        help_ = (
+            "with all parameters in one file, rename the two to model.pdmodel and model.pdiparams; else load it with "
+            "paddle.static.load_inference_model and save it with save_inference_model, in Paddle 2"
+        )
+        raise InvalidInput.one(words, "convert.weights", help_)
     if not _OF_ONEFLOW.isdisjoint(members):
         raise InvalidInput.one(f"{name} is a folder of OneFlow; {_NO_ONEFLOW}", "convert.weights", _FROM_ONEFLOW)
 
