@@ -125,6 +125,8 @@ async def test_an_engine_is_held_to_the_numbers_at_every_batch_size(run: Run, tr
     (target,) = proven.report.targets
     assert (target.passed, target.framework, target.max_abs_error) == (True, "tensorrt 10.13.0", 0.0)
     assert len(target.comparisons) == len(proven.report.comparisons) >= 6
+    (step,) = (step for step in proven.report.steps if step.name == "tensorrt")
+    assert step.message == f"a TensorRT engine, equal on {len(proven.report.comparisons)} inputs; loads in 12.3 ms"
     head = (proven.folder / "tensorrt" / "model.plan").read_bytes().partition(b"\n")[0]
     assert head == b'{"min": {"x:0": [1, 3]}, "opt": {"x:0": [32, 3]}, "max": {"x:0": [32, 3]}}'
 

@@ -34,6 +34,8 @@ def build() -> None:
 
 
 def infer() -> None:
+    if "timeDeserialize" in OPTIONS:
+        failed("[I] First deserialization time = 12.34 milliseconds")
     head, _, model = Path(OPTIONS["loadEngine"]).read_bytes().partition(b"\n")
     bounds = json.loads(head)
     session = onnxruntime.InferenceSession(model)

@@ -124,6 +124,8 @@ class Written:
     found: Mapping[str, Mapping[str, Array]]
     """Case → output name → what it computes, read back from the files."""
     framework: str
+    note: str = ""
+    """What else is worth telling of it."""
 
 
 class TargetWriter(Protocol):

@@ -28,13 +28,15 @@ async def write(record: Record, tools: Tools, whole: Whole, tell: Tell) -> None:
         writer, began = WRITERS[target], tools.clock.monotonic()
         request = _request(record, target, writer, whole)
         await tell("target", f"writing {writer.words}", 0.7 + 0.05 * index / len(wanted))
+        words = f"{writer.words}, equal on {len(whole.cases)} inputs"
         try:
-            fault = _held(record, target, await tools.targets.write(request), whole)
+            written = await tools.targets.write(request)
+            fault = _held(record, target, written, whole)
+            words += f"; {written.note}" if written.note else ""
         except ExportFault as error:
             fault = str(error)
         if fault:
             faults.append(f"it cannot become {writer.words}: {fault}")
-        words = f"{writer.words}, equal on {len(whole.cases)} inputs"
         script = _script(record, request, writer)
         record.step(target, not fault, fault or words, began, script=script)
     if faults:

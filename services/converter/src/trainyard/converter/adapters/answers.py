@@ -54,6 +54,10 @@ class Answer(BaseModel):
     framework: Annotated[str, Field(max_length=200)]
 
 
+class Write(Answer):
+    note: Annotated[str, Field(max_length=200)] = ""
+
+
 class Described(BaseModel):
     name: Name
     dtype: Name

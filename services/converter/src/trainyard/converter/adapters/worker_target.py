@@ -47,10 +47,10 @@ def document(request: TargetRequest) -> dict[str, Any]:
 
 
 def _written(request: TargetRequest, outcome: sandbox.Outcome) -> Written:
-    answer = answers.told(request.folder, outcome, answers.Answer, "the writer")
+    answer = answers.told(request.folder, outcome, answers.Write, "the writer")
     files = request.folder / "files"
     for file in files.rglob("*"):
         if not file.is_dir() or file.is_symlink():
             answers.own(file)
     found = answers.arrays(request.folder / "found.npz", request.cases, list(request.outputs))
-    return Written(files, found, answer.framework)
+    return Written(files, found, answer.framework, answers.line(answer.note))

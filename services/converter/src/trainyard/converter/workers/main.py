@@ -136,7 +136,7 @@ def write(request, folder):
     for case, inputs in load_cases(folder).items():
         found[case] = dict(zip(gives, computed(model, [inputs[name] for name in takes], case)))
     store(found, os.path.join(folder, "found.npz"))
-    return {"framework": model.framework}
+    return {"framework": model.framework, "note": getattr(model, "note", "")}
 
 
 def computed(model, inputs, case):
