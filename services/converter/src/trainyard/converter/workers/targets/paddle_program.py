@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import os
+import re
 import sys
 import tempfile
 import types
@@ -20,6 +21,7 @@ from trainyard.converter.workers.targets.older_set import brought
 from trainyard.converter.workers.targets.reshaped import reshaped
 
 NAME = "model"
+NAMED = re.compile(r"\w+Error: \S")
 DROPPED = "onnx.mapping"
 """X2Paddle takes a table from it that ONNX has had as functions since 1.18."""
 
@@ -38,7 +40,7 @@ def write(request, folder):
         try:
             paddle.jit.save(layer, os.path.join(folder, NAME), input_spec=spec)
         except Exception as error:  # whatever a traced operator raises
-            raise Fault("export", f"Paddle does not save it: {gist(error)}")
+            raise Fault("export", f"Paddle does not save it: {reason(error)}")
 
 
 def layer_of(request, between):
@@ -115,6 +117,12 @@ def plain(model):
             node.attribute.append(onnx.helper.make_attribute("kernel_shape", sizes[node.input[1]]))
 
 
+def reason(error):
+    """Of Paddle's, the line that names it: before and behind it is where in Paddle and in the code it was."""
+    lines = [line.strip() for line in str(error).splitlines() if NAMED.search(line)]
+    return lines[-1][:300] if lines else gist(error)
+
+
 def load(request, folder):
     del request
     return Program(paddle.jit.load(os.path.join(folder, NAME)))
@@ -127,6 +135,9 @@ class Program:
         self.layer = layer
 
     def compute(self, inputs):
-        with paddle.no_grad():
-            found = self.layer(*map(paddle.to_tensor, inputs))
+        try:
+            with paddle.no_grad():
+                found = self.layer(*map(paddle.to_tensor, inputs))
+        except Exception as error:
+            raise ValueError(reason(error))
         return [value.numpy() for value in (found if isinstance(found, (list, tuple)) else [found])]
