@@ -15,6 +15,7 @@ import onnx
 import paddle
 from onnx import numpy_helper
 
+from trainyard.converter.workers import onnx_file
 from trainyard.converter.workers.frame import Fault, gist
 from trainyard.converter.workers.graphs import rename
 from trainyard.converter.workers.targets.older_set import brought
@@ -55,7 +56,7 @@ def layer_of(request, between):
     rename(model, takes, gives)
     path, made = os.path.join(between, "model.onnx"), os.path.join(between, "made")
     os.mkdir(made)
-    onnx.save(model, path)
+    onnx_file.save(model, path)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             translate(path, made)
