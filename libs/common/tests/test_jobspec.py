@@ -78,6 +78,7 @@ def test_a_spec_survives_the_wire() -> None:
         ({"convert": {"model": "no-colon", "inputs": [{"name": "x"}]}}, "convert.model", "does not fit"),
         ({"convert": {"model": "m:f", "inputs": []}}, "convert.inputs", "does not say what goes into"),
         ({"convert": {"weights": "net.safetensors"}}, "convert.inputs", "does not say what goes into"),
+        ({"convert": {"weights": "net.ckpt"}}, "convert.inputs", "does not say what goes into"),
     ],
 )
 def test_faults_are_told_where_they_are(changes: dict[str, Any], where: str, says: str) -> None:

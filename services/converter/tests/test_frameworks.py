@@ -71,7 +71,6 @@ REFUSED = [
         {"inputs": IMAGE},
         r"this format holds weights only: name the code that builds the model",
     ),
-    ("mindspore", "net.ckpt", {"model": "mindspore_nets:Net"}, r"does not say what goes in"),
     ("mindspore", "reaching.mindir", {}, r"reaching\.mindir: PyFunc reaches files or code; convert\.trust lets it"),
     ("mindspore", "outside.mindir", {}, r"outside\.mindir: parameter \S+ lies outside of its folder"),
     ("mindspore", "half.mindir", {}, r"half\.mindir cannot be read as MindIR"),

@@ -21,7 +21,7 @@ Format = Literal[
 ]  # fmt: skip
 """How a model's file is written; what is known of each stands in the converter's table of formats."""
 
-WITHOUT_INPUTS = (".pt", ".pth", ".pt2", ".pdparams", ".safetensors")
+WITHOUT_INPUTS = (".pt", ".pth", ".pt2", ".pdparams", ".ckpt", ".safetensors")
 """How files end that never say what goes into their model: told when a job is submitted, not when it has been trained."""
 
 
