@@ -47,7 +47,11 @@ MODELS: dict[str, dict[str, dict[str, Any]]] = {
         "old_static.pdmodel": {},
         "net.pdparams": {"model": "paddle_nets:plain", "inputs": IMAGE},
     },
-    "mindspore": {"net.mindir": {}, "net.ckpt": {"model": "mindspore_nets:Net", "inputs": IMAGE}},
+    "mindspore": {
+        "net.mindir": {},
+        "net.ckpt": {"model": "mindspore_nets:Net", "inputs": IMAGE},
+        "recurrent.ckpt": {"model": "mindspore_nets:Recurrent", "inputs": [{"name": "x", "shape": ["batch", 4, 5]}]},
+    },
     "torch": {
         "residual.pt": {"model": "models:Residual", "inputs": IMAGE},
         "residual.safetensors": {"model": "models:Residual", "inputs": IMAGE},

@@ -39,6 +39,16 @@ PAIRS = {
     ],
     "rows of a batch that is split": [model(batch, batch * 4, RESHAPE, sizes=[batch * 4, 3]) for batch in (2, 3)],
     "sizes of a node": [model(batch, batch, constant(batch, 12), RESHAPE) for batch in (2, 3)],
+    "a constant that is repeated for each row": [
+        model(
+            batch,
+            batch,
+            helper.make_node("Add", ["x", "state"], ["sum"]),
+            helper.make_node("Flatten", ["sum"], ["y"]),
+            state=np.zeros((batch, 4, 3), np.float32),
+        )
+        for batch in (2, 3)
+    ],
     "nothing": [model(batch, batch, helper.make_node("Flatten", ["x"], ["y"])) for batch in (2, 3)],
 }
 
@@ -59,7 +69,7 @@ ADDED = [helper.make_node("Add", ["x", "shift"], ["sum"]), helper.make_node("Fla
     ("pair", "words"),
     [
         (
-            [model(batch, batch, *ADDED, shift=np.ones((batch, 1, 1), np.float32)) for batch in (2, 3)],
+            [model(b, b, *ADDED, shift=np.arange(b, dtype=np.float32).reshape(b, 1, 1)) for b in (2, 3)],
             "the constant 'shift' depends on the batch",
         ),
         (
@@ -72,7 +82,7 @@ ADDED = [helper.make_node("Add", ["x", "shift"], ["sum"]), helper.make_node("Fla
         ),
         ([PAIRS["nothing"][0], PAIRS["the batch itself"][1]], "another graph for another batch"),
     ],
-    ids=["a constant of its size", "sizes out of step", "an attribute", "another graph"],
+    ids=["a constant with another number for each row", "sizes out of step", "an attribute", "another graph"],
 )
 def test_what_depends_on_the_batch_in_another_way_is_named(pair: list[onnx.ModelProto], words: str) -> None:
     with pytest.raises(Fault, match=words):

@@ -21,6 +21,7 @@ for name, batch in (("net", None), ("fixed", 4)):
         given = mindspore.Tensor(np.zeros((batch, 3, 16, 16), "float32"))
     mindspore.export(net, given, file_name=f"{sys.argv[1]}/{name}", file_format="MINDIR")
 mindspore.save_checkpoint(net, f"{sys.argv[1]}/net.ckpt")
+mindspore.save_checkpoint(mindspore_nets.Recurrent(), f"{sys.argv[1]}/recurrent.ckpt")
 
 # Nothing harmless of MindSpore writes these: an operator that calls Python, parameters elsewhere, half a file.
 written = Path(sys.argv[1], "net.mindir").read_bytes()

@@ -1,4 +1,4 @@
-"""A network of MindSpore; imported in the environment `mindspore` only."""
+"""Networks of MindSpore; imported in the environment `mindspore` only."""
 
 from mindspore import nn
 
@@ -17,3 +17,14 @@ class Net(nn.Cell):
     def construct(self, image):
         found = self.layers(image)
         return self.head(found.reshape((found.shape[0], -1)))
+
+
+class Recurrent(nn.Cell):
+    """Its first state is written as a constant as large as the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(5, 6, batch_first=True)
+
+    def construct(self, x):
+        return self.cell(x)[0]
