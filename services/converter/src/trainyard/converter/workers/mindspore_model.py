@@ -10,28 +10,12 @@ import tempfile
 import mindspore
 import numpy
 from mindspore import nn
-from mindspore.train import mind_ir_pb2
 
 from trainyard.converter.workers.frame import Fault, first_line, flat, gist, made, named, sentence, where
+from trainyard.converter.workers.mindspore_files import described, program, whole
 
-REACHING = {"Custom", "CustomExt", "PyExecute", "PyFunc", "PyInterpret", "TensorDump"}
-"""Operators that call Python, load a library or write a file. Source: mindspore.ops.operations."""
 BATCHES = (2, 3)
 """Two that tell the batch from a constant."""
-DTYPES = {
-    1: "float32",
-    2: "uint8",
-    3: "int8",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    9: "bool",
-    10: "float16",
-    11: "float64",
-    16: "bfloat16",
-    17: "float64",
-}
-"""Source: mind_ir.proto, TensorProto.DataType."""
 
 
 def load(request):
@@ -65,6 +49,7 @@ class Model:
         if not isinstance(cell, nn.Cell):
             kind = type(cell).__name__
             raise Fault("model", f"{self.request['model']} gave a {kind}, a mindspore.nn.Cell is needed")
+        whole(self.path)
         try:
             stored = mindspore.load_checkpoint(self.path)
             lacking, _ = mindspore.load_param_into_net(cell, stored, strict_load=True)
@@ -116,37 +101,3 @@ class Model:
             except Exception as error:
                 raise Fault("export", f"{gist(error)}{where(error, self.request)}")
             return onnx.load(file)
-
-
-def program(request):
-    """What a `.mindir` holds, once it is known to reach no further than its tensors. Raises Fault."""
-    name = os.path.basename(request["weights"])
-    found = mind_ir_pb2.ModelProto()
-    try:
-        with open(request["weights"], "rb") as file:
-            found.ParseFromString(file.read())
-    except Exception as error:
-        raise Fault("model", f"{name} cannot be read as MindIR: {first_line(error)}")
-    graphs = [found.graph, *found.functions]
-    operators = {item.op_type.rpartition("::")[2].partition(":")[0] for graph in graphs for item in graph.node}
-    reaching = sorted(REACHING & (operators | {item.op_type for item in found.primitives}))
-    if reaching and not request["trust"]:
-        raise Fault("model", f"{name}: {reaching[0]} reaches files or code; convert.trust lets it")
-    for graph in graphs:
-        for item in graph.parameter:
-            place = item.external_data.location
-            if os.path.isabs(place) or ".." in place.split("/"):
-                raise Fault("model", f"{name}: parameter {item.name} lies outside of its folder")
-    if not found.graph.input:
-        raise Fault("model", f"{name} holds no network that takes anything")
-    return found
-
-
-def described(found):
-    """Inputs of the network; a free dimension is -1 there as well."""
-    inputs = []
-    for item in found.graph.input:
-        kind = item.tensor[0].data_type if item.tensor else 0
-        shape = [int(size) for size in item.tensor[0].dims] if item.tensor else []
-        inputs.append({"name": item.name.rpartition(":")[2], "dtype": DTYPES.get(kind, f"type {kind}"), "shape": shape})
-    return inputs
