@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -103,6 +104,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> object:
         client.put("digits", SENT)
         yield client
     process.kill()
+
+
+def test_loaders_of_one_dataset_may_run_at_once(opened: Callable[..., Dataset]) -> None:
+    dataset = opened()
+    with ThreadPoolExecutor(4) as pool:
+        seen = list(pool.map(lambda seed: labels(dataset.numpy(64, shuffle=True, seed=seed)), range(8)))
+    assert all(sorted(each) == sorted(LABELS.tolist()) for each in seen)
 
 
 @pytest.mark.parametrize("drop", [False, True])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,13 +25,14 @@ Array = npt.NDArray[Any]
 
 
 class Rows:
-    """Of one version. Parts are opened when a row of theirs is first asked for. Not for several threads at a time."""
+    """Of one version. Parts are opened when a row of theirs is first asked for. Threads may share it."""
 
     def __init__(self, client: Client, found: Found) -> None:
         self._client = client
         self._found = found
         self._first = np.cumsum([0, *(part.rows for part in found.parts)])
         self._open: dict[int, _Part] = {}
+        self._opening = threading.Lock()  # two that fetch one part would write one file
         self._scratch: Path | None = None
         self.columns = tuple(found.schema.names)
 
@@ -63,10 +65,11 @@ class Rows:
         return {name: np.empty(0, object) for name in self.columns}
 
     def _part(self, index: int) -> _Part:
-        if index not in self._open:
-            mapped = self._client.near(self._found, index)
-            self._open[index] = _Part(mapped if mapped is not None else self._fetched(index))
-        return self._open[index]
+        with self._opening:
+            if index not in self._open:
+                mapped = self._client.near(self._found, index)
+                self._open[index] = _Part(mapped if mapped is not None else self._fetched(index))
+            return self._open[index]
 
     def _fetched(self, index: int) -> pa.Table:
         if self._scratch is None:
