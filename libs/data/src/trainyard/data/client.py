@@ -11,7 +11,6 @@ download from the last batch that came. Errors are of trainyard.data.errors.
 from __future__ import annotations
 
 import json
-import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,12 +24,12 @@ import pyarrow.flight as fl
 
 from trainyard.data import host
 from trainyard.data.errors import DataError, Unavailable, from_flight
+from trainyard.data.patience import Patience
 from trainyard.data.receiving import digest
 from trainyard.data.sending import Source, pieces, source_of
 from trainyard.data.store import new_upload
 
 _T = TypeVar("_T")
-_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)  # seconds between tries; the last one repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +107,19 @@ class Client:
 
     def batches(self, name: str, version: str | None = None, columns: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
         """One after the other; memory for one."""
-        found = self.find(name, version, columns)
-        for index in range(len(found.parts)):
-            mapped = self.near(found, index)
-            yield from mapped.to_batches() if mapped is not None else self.stream(found, index)
+        yield from self.batches_from(self.find(name, version, columns), 0)
+
+    def batches_from(self, found: Found, row: int) -> Iterator[pa.RecordBatch]:
+        """The rows from this one on."""
+        for index, part in enumerate(found.parts):
+            if row < part.rows:
+                mapped = self.near(found, index)
+                for batch in mapped.to_batches() if mapped is not None else self.stream(found, index):
+                    if row < batch.num_rows:
+                        yield batch.slice(row)
+                    row = max(0, row - batch.num_rows)
+            else:
+                row -= part.rows
 
     def near(self, found: Found, index: int) -> pa.Table | None:
         """One part, mapped; None where it does not lie on this host."""
@@ -124,7 +132,7 @@ class Client:
     def stream(self, found: Found, index: int) -> Iterator[pa.RecordBatch]:
         """The batches of one part, from the server. A stream that breaks is opened again; what came before is passed over."""
         came = 0
-        trying = _Patience(self._patience)
+        trying = Patience(self._patience)
         while True:
             try:
                 for number, chunk in enumerate(self._flight.do_get(self._ticket(found, index), self._options)):
@@ -168,7 +176,7 @@ class Client:
     ) -> dict[str, Any]:
         schema = b64encode(source.schema.serialize().to_pybytes()).decode()
         asked = {"upload": upload, "dataset": name, "schema": schema, "labels": labels}
-        trying = _Patience(self._patience)
+        trying = Patience(self._patience)
         reached = -1
         while True:
             try:
@@ -213,7 +221,7 @@ class Client:
         return dict(json.loads(results[0].body.to_pybytes()))
 
     def _patient(self, call: Callable[[], _T]) -> _T:
-        trying = _Patience(self._patience)
+        trying = Patience(self._patience)
         while True:
             try:
                 return call()
@@ -226,21 +234,3 @@ def _hear(reader: fl.FlightMetadataReader, progress: Callable[[int], None]) -> N
     with suppress(pa.ArrowException):
         while (told := reader.read()) is not None:
             progress(json.loads(told.to_pybytes())["rows"])
-
-
-class _Patience:
-    """Waits between tries until the server was away for too long; then, or for another fault, raises it."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self.succeeded()
-
-    def succeeded(self) -> None:
-        self._until = time.monotonic() + self._seconds
-        self._tries = 0
-
-    def failed(self, fault: Exception) -> None:
-        if not isinstance(fault, Unavailable) or time.monotonic() >= self._until:
-            raise fault
-        time.sleep(_PAUSES[min(self._tries, len(_PAUSES) - 1)])
-        self._tries += 1

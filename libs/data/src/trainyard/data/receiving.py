@@ -38,11 +38,7 @@ def receive(
     part: _Part | None = None
     try:
         for batch, sent in chunks:
-            if digest(batch) != sent:
-                raise InvalidData(
-                    f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent"
-                )
-            _sound(batch)
+            check(batch, sent)
             part = part or _Part(store.folder(upload), begun.arrow_schema())
             part.write(batch)
             if part.size >= part_size:
@@ -56,8 +52,11 @@ def receive(
             part.drop()
 
 
-def _sound(batch: pa.RecordBatch) -> None:
-    """Whoever maps a part reads where its offsets point: they are looked at once, here. Raises InvalidData."""
+def check(batch: pa.RecordBatch, sent: bytes) -> None:
+    """That it is what was sent, and sound: whoever maps a part reads where its offsets point, so they are looked at once,
+    here. Raises InvalidData."""
+    if digest(batch) != sent:
+        raise InvalidData(f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent")
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:

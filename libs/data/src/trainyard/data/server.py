@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +19,12 @@ import pyarrow.flight as fl
 
 from trainyard.data import host
 from trainyard.data.actions import ACTIONS, Call
-from trainyard.data.errors import InvalidData, NotFound, to_flight
+from trainyard.data.door import Door, Who, caller, command, parsed, told
+from trainyard.data.errors import InvalidData, NotFound
 from trainyard.data.manifest import Manifest
 from trainyard.data.receiving import receive
 from trainyard.data.store import Store
 from trainyard.data.tickets import Ticket, seal, unseal
-
-Who = Callable[[str | None], str]
-"""The `Authorization` header → who calls. Raises Refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +50,25 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
         self._store = serving.store
         super().__init__(
             serving.location,
-            middleware={"who": _Door(serving.who)},
+            middleware={"who": Door(serving.who)},
             tls_certificates=serving.certificates or None,
         )
 
     def get_flight_info(self, context: Any, descriptor: Any) -> fl.FlightInfo:
-        with _told():
-            asked = _command(descriptor)
+        with told():
+            asked = command(descriptor)
             manifest = self._store.get(asked.get("dataset", ""), asked.get("version"))
-            return self._info(manifest, tuple(asked.get("columns") or ()), _caller(context))
+            return self._info(manifest, tuple(asked.get("columns") or ()), caller(context))
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[fl.FlightInfo]:
-        with _told():
+        with told():
             prefix = criteria.decode()
             for manifest in self._store.versions():
                 if manifest.name.startswith(prefix):
                     yield _info(manifest, manifest.arrow_schema(), [])
 
     def do_get(self, context: Any, ticket: Any) -> fl.FlightDataStream:
-        with _told():
+        with told():
             opened = unseal(ticket.ticket, self._serving.key, self._serving.now())
             manifest = self._store.get(opened.dataset, opened.version)
             file = self._store.part(manifest, opened.part)
@@ -87,9 +84,9 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
             return fl.RecordBatchStream(table)
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
-        with _told():
-            asked = _command(descriptor)
-            manifest = self._store.upload(asked.get("upload", ""), _caller(context))
+        with told():
+            asked = command(descriptor)
+            manifest = self._store.upload(asked.get("upload", ""), caller(context))
             if not reader.schema.equals(manifest.arrow_schema(), check_metadata=True):
                 raise InvalidData(
                     f"the upload has {_words(manifest.arrow_schema())}, this stream {_words(reader.schema)}"
@@ -109,11 +106,11 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
         return [(name, (action.__doc__ or "").split("\n")[0]) for name, action in ACTIONS.items()]
 
     def do_action(self, context: Any, action: Any) -> list[bytes]:
-        with _told():
+        with told():
             if action.type not in ACTIONS:
                 raise InvalidData(f"there is no action {action.type}: {', '.join(ACTIONS)}")
             body = action.body.to_pybytes() if action.body else b""
-            call = Call(self._store, _caller(context), _json(body), self._serving.now())
+            call = Call(self._store, caller(context), parsed(body), self._serving.now())
             return [json.dumps(ACTIONS[action.type](call)).encode()]
 
     def _info(self, manifest: Manifest, columns: tuple[str, ...], caller: str) -> fl.FlightInfo:
@@ -150,52 +147,5 @@ def _options(manifest: Manifest, columns: tuple[str, ...]) -> pa.ipc.IpcReadOpti
     return pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
 
 
-def _command(descriptor: Any) -> dict[str, Any]:
-    """A path names a dataset; a command is JSON."""
-    if descriptor.path:
-        return {"dataset": "/".join(part.decode() for part in descriptor.path)}
-    return _json(descriptor.command or b"")
-
-
-def _json(data: bytes) -> dict[str, Any]:
-    try:
-        said = json.loads(data or b"{}")
-    except ValueError:
-        said = None
-    if not isinstance(said, dict):
-        raise InvalidData("what was asked is no JSON object")
-    return said
-
-
 def _words(schema: pa.Schema) -> str:
     return ", ".join(f"{column.name}: {column.type}" for column in schema) or "no columns"
-
-
-def _caller(context: Any) -> str:
-    return str(context.get_middleware("who").owner)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """What was planned reaches the client as such; the rest as one sentence without our insides."""
-    try:
-        yield
-    except fl.FlightError:
-        raise
-    except Exception as error:
-        raise to_flight(error) from error
-
-
-class _Caller(fl.ServerMiddleware):  # type: ignore[misc]
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
-
-
-class _Door(fl.ServerMiddlewareFactory):  # type: ignore[misc]
-    def __init__(self, who: Who) -> None:
-        self._who = who
-
-    def start_call(self, info: Any, headers: dict[str, list[str]]) -> _Caller:
-        said = next((values for name, values in headers.items() if name.lower() == "authorization"), [])
-        with _told():
-            return _Caller(self._who(said[0] if said else None))

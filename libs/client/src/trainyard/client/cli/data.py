@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from trainyard.client.cli import data_server, dataplane, output
+from trainyard.client.cli import data_map, data_server, dataplane, output
 from trainyard.client.cli.context import AsJson
 from trainyard.common.contract import quantities
 from trainyard.common.errors import InvalidInput
 
 app = typer.Typer(help="Datasets: put them once, read them from every framework.", no_args_is_help=True)
 data_server.register(app)
+data_map.register(app)
 Name = Annotated[
     str, typer.Argument(metavar="DATASET", help="Words of a-z, 0-9, `.`, `_`, `-`; up to four between `/`.")
 ]

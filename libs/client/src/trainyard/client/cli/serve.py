@@ -24,6 +24,10 @@ def serve(
     grpc_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="For gRPC; default: the one behind --port; 0: none.")
     ] = None,
+    flight_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="For Arrow Flight, as `yard data map` speaks it; 0: any free one."),
+    ] = None,
     explicit: Annotated[
         bool, typer.Option("--explicit", help="Load a model only when a client asks to, as `yard deploy` does.")
     ] = False,
@@ -38,6 +42,7 @@ def serve(
         raise TrainyardError("the model server is not installed: it comes with trainyard-converter")
     command = [sys.executable, "-m", SERVER, "--repository", str(folder), "--port", str(port)]
     command += ["--grpc-port", str(grpc_port)] if grpc_port is not None else []
+    command += ["--flight-port", str(flight_port)] if flight_port is not None else []
     command += ["--explicit"] if explicit else []
     os.execv(sys.executable, command)  # noqa: S606 - signals and the exit code are the server's from here
 

@@ -1,6 +1,7 @@
 """`python -m trainyard.converter.serving --repository DIR`: serve a model repository on loopback, over HTTP and gRPC.
 
-One event loop holds both front ends; models compute in threads. `yard serve` starts it.
+One event loop holds both front ends; models compute in threads. Arrow Flight, where it is asked for, has
+threads of its own. `yard serve` starts it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address")
     parser.add_argument("--port", type=int, default=8000, help="for HTTP")
     parser.add_argument("--grpc-port", type=int, help="default: the one behind --port; 0: no gRPC")
+    parser.add_argument("--flight-port", type=int, help="for Arrow Flight; default: none")
     parser.add_argument("--request-mib", type=int, default=about.REQUEST_BYTES // 2**20, help="largest request")
     parser.add_argument("--explicit", action="store_true", help="load models only when asked to")
     parser.add_argument("--with-parent", action="store_true", help="end when the process that started this one ends")
@@ -72,15 +74,23 @@ async def _serve(options: argparse.Namespace) -> None:
     )  # fmt: skip
     if grpc_server is not None:
         await grpc_server.start()
+    flight_server = None
+    if options.flight_port is not None:
+        from trainyard.converter.serving import flight  # noqa: PLC0415 - Arrow takes its time, and most do without
+
+        flight_server = flight.create(repository, f"grpc://{host}:{options.flight_port}")
     listener.listen()  # whoever reads the line below may connect at once
     http = asyncio.create_task(server.serve(sockets=[listener]))
     told = [f"serving {options.repository} at http://{host}:{options.port}"]
     told += [f"gRPC at {host}:{grpc_port}"] if grpc_port else []
+    told += [f"Arrow Flight at {flight_server.location}"] if flight_server else []
     sys.stdout.write(", ".join(told) + "\n")
     sys.stdout.flush()
     await stop.wait()
     server.should_exit = True
     await http
+    if flight_server is not None:
+        await asyncio.to_thread(flight_server.shutdown)
     if grpc_server is not None:
         await grpc_server.stop(_GRACE)
 
