@@ -4,15 +4,16 @@
     .npy .npz                                                    arrays whose first dimension is the rows
     a folder of folders of pictures                              image (uint8 [height, width, 3]) and label, the folder's name
 
-Places are paths or URIs that pyarrow.fs knows (`s3://`, `gs://`, `hdfs://`, `file://`). Rows are read when they are sent, and
-again from any of them on, so memory holds a batch.
+Places are paths, http(s) addresses of files, or URIs that pyarrow.fs knows (`s3://`, `gs://`, `hdfs://`, `file://`). Rows
+are read when they are sent, and again from any of them on, so memory holds a batch.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +22,83 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from trainyard.data import fetching
 from trainyard.data.errors import InvalidData
 from trainyard.data.sending import Source
 
 FORMATS = {
     "parquet": "parquet", "csv": "csv", "json": "json", "jsonl": "json", "arrow": "ipc", "feather": "feather", "orc": "orc",
 }  # fmt: skip
+ARRAYS = (".npy", ".npz")
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff")
 _ROWS = 1024  # of an array in memory, at a time
 
 
 def read(place: str, *, size: tuple[int, int] | None = None) -> Source:
     """`size`: (height, width) that pictures are resized to; without it they have to have one already. Raises InvalidData."""
+    if fetching.is_web(place):
+        return _fetched(fetching.from_web(place), place, size)
     if "://" not in place:
-        path = Path(place)
-        if not path.exists():
-            raise InvalidData(f"there is nothing at {place}")
-        if path.suffix in {".npy", ".npz"}:
-            return _arrays(path)
-        if path.is_dir() and (pictures := _pictures(path)):
-            return _images(pictures, size)
-    return _tables(place)
+        return _local(place, size)
+    system, path, names = _listed(place)
+    if any(name.lower().endswith((*ARRAYS, *PICTURES)) for name in names):
+        return _fetched(fetching.from_store(system, path), place, size)
+    return _tables(place, lambda: ds.dataset(path, format=_format(place, names), filesystem=system))
 
 
-def _tables(place: str) -> Source:
+def _local(place: str, size: tuple[int, int] | None) -> Source:
+    path = Path(place)
+    if not path.exists():
+        raise InvalidData(f"there is nothing at {place}")
+    if path.suffix in ARRAYS:
+        return _arrays(path)
+    if path.is_dir() and (pictures := _pictures(path)):
+        return _images(pictures, size)
+    names = [each.name for each in path.rglob("*")] if path.is_dir() else [path.name]
+    return _tables(place, lambda: ds.dataset(place, format=_format(place, names)))
+
+
+def _fetched(fetched: fetching.Fetched, place: str, size: tuple[int, int] | None) -> Source:
+    """The same with the name that it was asked by; the files stay as long as the source."""
+    with _called(fetched, place):
+        source = _local(str(fetched.path), size)
+
+    def rows_from(row: int) -> Iterator[pa.RecordBatch]:
+        with _called(fetched, place):
+            yield from source.rows_from(row)
+
+    return Source(source.schema, rows_from)
+
+
+@contextmanager
+def _called(fetched: fetching.Fetched, place: str) -> Iterator[None]:
     try:
-        found = _dataset(place)
+        yield
+    except InvalidData as error:
+        raise InvalidData(str(error).replace(str(fetched.path), place)) from error
+
+
+def _listed(place: str) -> tuple[fs.FileSystem, str, list[str]]:
+    """A place of an object store, and the names of the files there. Raises InvalidData."""
+    try:
+        system, path = fs.FileSystem.from_uri(place)
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.Directory:
+            return (
+                system,
+                path,
+                [each.base_name for each in system.get_file_info(fs.FileSelector(path, recursive=True))],
+            )
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InvalidData(f"{place} cannot be read: {_line(error)}") from error
+    if info.type == fs.FileType.NotFound:
+        raise InvalidData(f"there is nothing at {place}")
+    return system, path, [info.base_name]
+
+
+def _tables(place: str, opened: Callable[[], ds.Dataset]) -> Source:
+    try:
+        found = opened()
         schema = found.schema
     except (pa.ArrowException, OSError) as error:
         raise InvalidData(f"{place} cannot be read: {_line(error)}") from error
@@ -64,22 +116,6 @@ def _tables(place: str) -> Source:
             raise InvalidData(f"{place} cannot be read: {_line(error)}") from error
 
     return Source(schema, rows_from)
-
-
-def _dataset(place: str) -> ds.Dataset:
-    if "://" in place:
-        system, path = fs.FileSystem.from_uri(place)
-        info = system.get_file_info(path)
-        names = [info.base_name]
-        if info.type == fs.FileType.Directory:
-            names = [each.base_name for each in system.get_file_info(fs.FileSelector(path, recursive=True))]
-        elif info.type == fs.FileType.NotFound:
-            raise InvalidData(f"there is nothing at {place}")
-        return ds.dataset(path, format=_format(place, names), filesystem=system)
-    here = Path(place)
-    return ds.dataset(
-        place, format=_format(place, [each.name for each in here.rglob("*")] if here.is_dir() else [here.name])
-    )
 
 
 def _format(place: str, names: list[str]) -> str:
