@@ -61,6 +61,11 @@ onnx-to-torch python *options:
 bench-scale *options:
     .venv/bin/python tests/bench/bench_launcher_scale.py {{options}}
 
+# Every pair of frameworks, type and layout, measured anew into docs/reference/tensors.md, and what used to crash them; python: one that has all of them
+tensors python:
+    .venv/bin/python tools/generate_tensors.py --measure {{python}}
+    TRAINYARD_TENSORS_PYTHON={{python}} .venv/bin/pytest -q -m frameworks libs/tensors
+
 # Every example, template and mode of the frameworks, run on this machine; prints a table of the examples
 frameworks *options:
     .venv/bin/pytest -q -s -m e2e tests/e2e/test_examples.py tests/e2e/test_templates.py tests/e2e/test_modes.py tests/e2e/test_lightning.py {{options}}

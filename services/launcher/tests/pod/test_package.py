@@ -51,7 +51,7 @@ def test_every_module_can_be_imported_from_the_zip(tmp_path: Path, package_name:
     assert len(done.stdout.splitlines()) == len(modules)
 
 
-SYNTAX = {"worker": (3, 8), "data": (3, 10)}
+SYNTAX = {"worker": (3, 8), "data": (3, 10), "tensors": (3, 10)}
 """Older interpreters of images run jobs too; what has pyarrow is not that old."""
 
 

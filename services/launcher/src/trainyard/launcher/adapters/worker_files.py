@@ -1,17 +1,18 @@
-"""The files of trainyard.worker and trainyard.data as they lie here, for wherever they are sent."""
+"""The files of trainyard.worker, trainyard.data and trainyard.tensors as they lie here, for wherever they are sent."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import trainyard.data
+import trainyard.tensors
 import trainyard.worker
 
 
 def worker_files() -> dict[str, bytes]:
     """Path from the import root → content. What only servers and tests of the data plane need goes along: it is small."""
     found: dict[str, bytes] = {}
-    for package in (trainyard.worker, trainyard.data):
+    for package in (trainyard.worker, trainyard.data, trainyard.tensors):
         root = Path(next(iter(package.__path__)))
         folder = package.__name__.replace(".", "/")
         found |= {

@@ -5,7 +5,7 @@ jobs/<job>/checkpoint    what it needs to go on
 jobs/<job>/source        its folder, where that was sent along
 jobs/<job>/<attempt>/<rank>/   plan, lock, pid, stop, exit, reports (see supervisor.record)
 logs/<job>/<attempt>/<rank>/   see common.logs
-worker/<digest>/trainyard/{worker,data}   what jobs import of us, for PYTHONPATH
+worker/<digest>/trainyard/{worker,data,tensors}   what jobs import of us, for PYTHONPATH
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LocalFolders:
         return str(folder)
 
     def _worker(self) -> Path:
-        """A folder that holds trainyard.worker and trainyard.data and nothing else of ours, so any image can import them."""
+        """A folder that holds what jobs import of us (`worker_files`) and nothing else, so any image can import it."""
         files = worker_files()
         digest = hashlib.sha256(b"".join(files.values())).hexdigest()[:16]
         target = self._state / "worker" / digest

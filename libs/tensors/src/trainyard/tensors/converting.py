@@ -1,0 +1,117 @@
+"""`convert_framework_tensor`: a tensor, or a tree of them, to another framework."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from trainyard.tensors import registry, trees
+from trainyard.tensors.dtypes import name_of
+from trainyard.tensors.errors import CannotShare, TensorError
+from trainyard.tensors.facts import Facts
+from trainyard.tensors.planning import Plan, plan
+from trainyard.tensors.port import Bridge
+
+Framework = Literal["numpy", "arrow", "torch", "tensorflow", "jax", "paddle"]
+
+
+class Explanation(NamedTuple):
+    """What became of one tensor."""
+
+    source: str
+    """Framework."""
+    target: str
+    zero_copy: bool
+    """By the pointers: both have their first element at one address."""
+    protocol: str
+    """`same object`, `DLPack`, `Arrow buffers`."""
+    reasons: tuple[str, ...]
+    """Why it was copied."""
+    bytes_moved: int
+    """0 where it is shared."""
+    notes: tuple[str, ...] = ()
+    """What a user of shared memory should know."""
+
+    def __str__(self) -> str:
+        if self.zero_copy:
+            return f"{self.source} → {self.target}: shared ({self.protocol})"
+        return f"{self.source} → {self.target}: {self.bytes_moved} bytes copied, since {'; '.join(self.reasons)}"
+
+
+def convert_framework_tensor(
+    x: Any,
+    to: Framework,
+    device: str | None = None,
+    copy: bool | None = None,
+    dtype: object = None,
+    *,
+    explain: bool = False,
+) -> Any:
+    """`x` for another framework, over the same memory where that is possible.
+
+    `x`: a tensor of any framework in BRIDGES, of any shape; or dicts, lists, tuples and dataclasses of them, which come back
+    as they are, with what is no tensor left alone. `device`: `cpu` or `cuda:0`; None: where it lies. `copy`: None copies
+    where it has to, True always, False never. `dtype`: of the result, by any framework's name for it.
+
+    With `explain`, a pair: the result, and the same tree with an Explanation in each tensor's place.
+
+    Raises TensorError for what cannot cross, and CannotShare (one of them) where copy=False is not to be had; nothing of a
+    tree is converted then.
+    """
+    target = registry.named(to)
+    wanted = None if dtype is None else name_of(dtype)
+    leaves, rebuild = trees.flatten(x)
+    sources = [(leaf, registry.of(leaf.__class__)) for leaf in leaves]
+    if not any(bridge for _, bridge in sources):
+        raise TensorError(f"{type(x).__module__}.{type(x).__qualname__} is no tensor, and there is none in it")
+    planned = [
+        (leaf, bridge, _planned(leaf, bridge, target, device, copy, wanted)) for leaf, bridge in sources if bridge
+    ]
+    done = iter([_converted(leaf, bridge, target, *each, copy, device) for leaf, bridge, each in planned])
+    results = [next(done) if bridge else (leaf, None) for leaf, bridge in sources]
+    converted = rebuild([found for found, _ in results])
+    return (converted, rebuild([told for _, told in results])) if explain else converted
+
+
+def _planned(
+    x: Any, source: Bridge, target: Bridge, device: str | None, copy: bool | None, dtype: str | None
+) -> tuple[Facts, Plan, str]:
+    facts = source.facts(x)
+    wanted = dtype or facts.dtype
+    if source is target:
+        reasons = [f"{facts.dtype} has to become {wanted}"] if wanted != facts.dtype else []
+        reasons += [f"it lies on {facts.device}, {device} is asked for"] if device not in {None, facts.device} else []
+        if reasons and copy is False:
+            raise CannotShare(f"it cannot stay the same: {'; '.join(reasons)}")
+        return facts, Plan((*reasons, *(["copy=True asks for one"] if copy else []))), wanted
+    return facts, plan(facts, target.traits(), copy, wanted, device), wanted
+
+
+def _converted(
+    x: Any, source: Bridge, target: Bridge, facts: Facts, made: Plan, dtype: str, copy: bool | None, device: str | None
+) -> tuple[Any, Explanation]:
+    gives, takes = source.traits(), target.traits()
+    if source is target and not made.copies:
+        return x, Explanation(gives.name, takes.name, True, "same object", (), 0)
+    found = _moved(x, source, target, facts, made, dtype) if made.copies else target.take(source.give(x), facts)
+    if device is not None and target.facts(found).device != device:
+        found = target.move(found, device)
+    shared = not made.copies and (not facts.bytes or target.pointer(found) == facts.pointer)
+    if copy is False and not shared:
+        raise CannotShare(f"{takes.name} copied it on its own, and copy=False asks for none")
+    reasons = made.copies or (() if shared else (f"{takes.name} copies it on its own",))
+    protocol = "Arrow buffers" if "arrow" in {gives.name, takes.name} else "DLPack"
+    moved = 0 if shared else facts._replace(dtype=dtype).bytes
+    return found, Explanation(gives.name, takes.name, shared, protocol, reasons, moved, made.notes)
+
+
+def _moved(x: Any, source: Bridge, target: Bridge, facts: Facts, made: Plan, dtype: str) -> Any:
+    """A copy that nothing else knows of. It is made and cast where it is, as far as that framework has the type."""
+    if facts.device.partition(":")[0] not in target.traits().devices:
+        x = source.move(x, "cpu")
+    copied = source.copy(x, dtype if source.traits().has(dtype) else facts.dtype)
+    owner = registry.of(copied.__class__) or source
+    given = owner.facts(copied)
+    found = (
+        copied if owner is target else target.take(owner.give(copied), given._replace(read_only=False, immutable=False))
+    )
+    return found if given.dtype == dtype else target.cast(found, dtype)

@@ -1,0 +1,178 @@
+"""The frameworks themselves: every pair, type and layout, and the eight ways in which they crash or lie.
+
+Run by `just tensors PYTHON` in an environment that has all of them; Paddle is imported first, since it crashes after
+TensorFlow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.frameworks
+PYTHON = os.environ.get("TRAINYARD_TENSORS_PYTHON", "")
+ROOT = Path(__file__).resolve().parents[4]
+SOURCES = ROOT / "libs" / "tensors" / "src"
+HEAD = """
+import paddle, jax, gc, numpy as np, tensorflow as tf, torch, pyarrow as pa
+from trainyard.tensors import CannotShare, TensorError, convert_framework_tensor as convert
+from trainyard.tensors.bridges.numpy import empty
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: much of this ends the process where it goes wrong."""
+    if not PYTHON:
+        pytest.skip("TRAINYARD_TENSORS_PYTHON names no interpreter with the frameworks (just tensors PYTHON)")
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    command = [PYTHON, "-c", HEAD + code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=110, check=False)
+
+
+def holds(code: str) -> None:
+    done = run(code + "\nprint('held')")
+    assert done.stdout.endswith("held\n"), done.stderr[-2000:]
+
+
+def test_what_was_measured_is_measured_again() -> None:
+    if not PYTHON:
+        pytest.skip("TRAINYARD_TENSORS_PYTHON names no interpreter with the frameworks (just tensors PYTHON)")
+    sys.path.insert(0, str(ROOT / "tools"))
+    import generate_tensors  # noqa: PLC0415
+
+    def told(text: str) -> list[Any]:
+        return [json.loads(line) for line in text.splitlines()[1:]]
+
+    assert told(generate_tensors.measure(PYTHON)) == told(generate_tensors.LINES.read_text())
+
+
+def test_tensorflow_computes_on_what_was_not_aligned() -> None:
+    """Given as it is, it would end the process."""
+    holds("""
+room = empty((4097,), np.dtype("float32")); x = room[1:]; x[...] = 2
+assert float(tf.reduce_sum(tf.linalg.matmul(*[tf.reshape(convert(x, "tensorflow"), (64, 64))] * 2))) == 64 ** 3 * 4
+""")
+
+
+def test_negative_strides_do_not_end_the_process() -> None:
+    holds('assert convert(np.arange(5)[::-1], "torch").tolist() == [4, 3, 2, 1, 0]')
+
+
+def test_read_only_memory_is_not_written_through_torch() -> None:
+    holds("""
+x = empty((8,), np.dtype("float32")); x[...] = 1; x.flags.writeable = False
+y = convert(x, "torch"); y += 1
+assert x.tolist() == [1] * 8
+assert convert(x, "torch", copy=False).data_ptr() == x.ctypes.data
+for name in ("jax", "tensorflow"):
+    y, told = convert(x, name, explain=True)
+    assert told.zero_copy
+""")
+
+
+def test_jax_truncates_nothing_in_silence() -> None:
+    holds("""
+x = empty((4,), np.dtype("int64")); x[...] = 2 ** 40
+try: convert(x, "jax")
+except TensorError as error: assert "JAX would silently make int32 of int64" in str(error), error
+else: raise SystemExit("it did")
+assert str(convert(x // 2 ** 20, "jax", dtype="int32").dtype) == "int32"
+jax.config.update("jax_enable_x64", True)
+assert int(convert(x, "jax")[0]) == 2 ** 40
+""")
+
+
+def test_gradients_and_conjugates() -> None:
+    holds("""
+for x in (torch.ones(3, requires_grad=True), paddle.to_tensor([1.0], stop_gradient=False)):
+    try: convert(x, "numpy")
+    except TensorError as error: assert "detach()" in str(error), error
+    else: raise SystemExit("a gradient crossed")
+    assert convert(x.detach(), "numpy").tolist()[0] == 1
+y, told = convert(torch.tensor([1 + 2j]).conj(), "numpy", explain=True)
+assert y.tolist() == [1 - 2j] and told.reasons == ("torch has yet to conjugate it",), told
+""")
+
+
+def test_what_has_no_memory_to_share() -> None:
+    holds("""
+def refused(x, words):
+    try: convert(x, "numpy")
+    except TensorError as error: assert words in str(error), error
+    else: raise SystemExit(words)
+refused(torch.eye(3).to_sparse(), "to_dense")
+refused(torch.eye(3).to_sparse_csr(), "to_dense")
+refused(torch.empty(3, device="meta"), "has a shape and no values")
+refused(tf.sparse.from_dense([[1.0]]), "tf.sparse.to_dense(x)")
+refused(tf.ragged.constant([[1], [1, 2]]), "x.to_tensor()")
+refused(tf.constant("a"), "no element type")
+refused(tf.keras.Input((3,)), "is no tensor")
+tf.function(lambda x: refused(x, "belongs to a graph"))(tf.ones(3))
+jax.jit(lambda x: [refused(x, "JAX is tracing it"), x][1])(jax.numpy.ones(3))
+assert convert(tf.Variable([1.0, 2.0]), "torch").tolist() == [1, 2]
+assert convert(torch.nn.Linear(2, 2).state_dict(), "numpy")["weight"].shape == (2, 2)
+""")
+
+
+def test_the_memory_lives_as_long_as_the_last_who_uses_it() -> None:
+    holds("""
+jax.config.update("jax_enable_x64", True)
+names = ["numpy", "arrow", "torch", "tensorflow", "jax", "paddle"]
+for source in names:
+    for target in names:
+        x = empty((1000, 100), np.dtype("float64")); x[...] = 7
+        y = convert(convert(x, source), target, copy=None)
+        del x
+        gc.collect()
+        for _ in range(3): empty((1000, 100), np.dtype("float64"))[...] = -1
+        assert (convert(y, "numpy") == 7).all(), (source, target)
+""")
+
+
+def test_ten_thousand_small_tensors_leak_nothing() -> None:
+    holds("""
+import resource
+tree = {str(at): convert(np.full((16,), at, np.float32), "torch", copy=True) for at in range(1000)}
+def once():
+    for name in ("jax", "tensorflow", "paddle", "arrow", "numpy"): convert(tree, name)
+for _ in range(3): once()
+before = int(open("/proc/self/statm").read().split()[1])
+for _ in range(10): once()
+grown = (int(open("/proc/self/statm").read().split()[1]) - before) * resource.getpagesize()
+assert grown < 16 * 2 ** 20, grown
+""")
+
+
+def test_the_largest_are_shared_too() -> None:
+    """More than 2³¹ elements."""
+    holds("""
+x = torch.zeros(2 ** 31 + 8, dtype=torch.int8); x[-1] = 5
+for name in ("numpy", "jax", "tensorflow", "paddle", "arrow"):
+    y, told = convert(x, name, copy=False, explain=True)
+    assert told.zero_copy, told
+    back = convert(y, "torch", copy=False)
+    assert back.shape[0] == 2 ** 31 + 8 and int(back[-1]) == 5, name
+""")
+
+
+def test_casts_and_wishes() -> None:
+    holds("""
+x = torch.arange(6.0).reshape(2, 3)
+for name in ("jax", "tensorflow", "paddle", "arrow"):
+    y, told = convert(x, name, dtype=torch.float16, explain=True)
+    assert told.reasons == ("float32 has to become float16",) and told.bytes_moved == 12, told
+    back = convert(y, "torch", dtype="float32")
+    assert torch.equal(back, x), name
+assert convert(np.float32([1, 2]), "torch", dtype="bfloat16").dtype == torch.bfloat16
+for name in ("numpy", "jax", "tensorflow", "paddle"):
+    try: convert(np.ones((4, 4), np.float32)[::-1], name if name != "numpy" else "torch", copy=False)
+    except CannotShare: pass
+    else: raise SystemExit(name)
+gc.collect()
+""")
