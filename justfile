@@ -61,9 +61,9 @@ onnx-to-torch python *options:
 bench-scale *options:
     .venv/bin/python tests/bench/bench_launcher_scale.py {{options}}
 
-# Every pair of frameworks, type and layout, measured anew into docs/reference/tensors.md, and what used to crash them; python: one that has all of them
-tensors python:
-    .venv/bin/python tools/generate_tensors.py --measure {{python}}
+# Every pair of frameworks, type and layout, measured anew into docs/reference/tensors.md, and what used to crash them; python: one that has torch, tensorflow, jax and paddle; others: with mindspore, with mxnet, which need older libraries
+tensors python *others:
+    .venv/bin/python tools/generate_tensors.py --measure {{python}} {{others}}
     TRAINYARD_TENSORS_PYTHON={{python}} .venv/bin/pytest -q -m frameworks libs/tensors
 
 # Every example, template and mode of the frameworks, run on this machine; prints a table of the examples

@@ -1,5 +1,6 @@
-"""Write `docs/reference/tensors.md` from the evidence beside it. `--measure PYTHON` measures anew with that interpreter,
-which needs numpy, pyarrow, torch, tensorflow, jax and paddle; `--check` only compares.
+"""Write `docs/reference/tensors.md` from the evidence beside it. `--measure PYTHON …` measures anew with these
+interpreters, which need numpy, pyarrow and frameworks: not all go into one; what the first has is not taken from the next.
+`--check` only compares.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ HOME = ROOT / "docs" / "reference"
 LINES, PAGE = HOME / "tensors.jsonl", HOME / "tensors.md"
 HEAD = """# What is shared between frameworks, and what is copied
 
-Written by `tools/generate_tensors.py` from [tensors.jsonl](tensors.jsonl); do not edit. `just tensors PYTHON` measures all
+Written by `tools/generate_tensors.py` from [tensors.jsonl](tensors.jsonl); do not edit. `just tensors PYTHON …` measures all
 of it anew.
 
 Every cell was measured: the values that came are those that were sent, for each element type, and *shared* means that both
@@ -30,11 +31,11 @@ source does not have are left out.
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", metavar="PYTHON")
+    parser.add_argument("--measure", metavar="PYTHON", nargs="+")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.measure:
-        LINES.write_text(measure(options.measure))
+        LINES.write_text(merged([measure(python) for python in options.measure]))
     text = page([json.loads(line) for line in LINES.read_text().splitlines()])
     if not options.check:
         PAGE.write_text(text)
@@ -50,10 +51,24 @@ def measure(python: str) -> str:
     return subprocess.run([python, str(script)], env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
 
 
+def merged(runs: Iterable[str]) -> str:
+    """JSON lines of several runs as those of one, sorted by layout."""
+    versions: dict[str, str] = {}
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for run in runs:
+        first, *rest = map(json.loads, run.splitlines())
+        versions |= {name: version for name, version in first["versions"].items() if name not in versions}
+        for line in rest:
+            found.setdefault((line["layout"], line["source"], line["target"]), line)
+    layouts = list(dict.fromkeys(layout for layout, _, _ in found))
+    lines = sorted(found.values(), key=lambda line: layouts.index(line["layout"]))
+    return "".join(json.dumps(line) + "\n" for line in ({"versions": versions}, *lines))
+
+
 def page(lines: Iterable[dict[str, Any]]) -> str:
     first, *rest = lines
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
-    parts = [HEAD, f"With {versions}, on a CPU; a GPU was never seen.\n"]
+    parts = [HEAD, f"With {versions}, on a CPU; a GPU, and so cupy, was never seen.\n"]
     for layout in dict.fromkeys(line["layout"] for line in rest):
         parts += _section(layout, [line for line in rest if line["layout"] == layout], list(first["versions"]))
     return "\n".join(parts)
@@ -65,7 +80,8 @@ def _section(layout: str, lines: list[dict[str, Any]], frameworks: list[str]) ->
     rows.append("|---" * (len(frameworks) + 1) + "|")
     for source in dict.fromkeys(line["source"] for line in lines):
         cells = {line["target"]: _cell(line["outcomes"], reasons) for line in lines if line["source"] == source}
-        rows.append(f"| {source} | {' | '.join(cells.get(target, '') for target in frameworks)} |")
+        cells[source] = ""
+        rows.append(f"| {source} | {' | '.join(cells.get(target, 'not measured') for target in frameworks)} |")
     return [*rows, "", *(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), ""]
 
 
@@ -80,6 +96,8 @@ def _cell(outcomes: dict[str, list[str]], reasons: list[str]) -> str:
                 reasons.append(reason)
             verdict = f"{verdict} ({reasons.index(reason) + 1})"
         grouped.setdefault(verdict, []).extend(dtypes)
+    if not grouped:
+        return "none has such"
     (most, _), *others = sorted(grouped.items(), key=lambda item: -len(item[1]))
     apart = [f"{verdict}: {', '.join(names)}" for verdict, names in others]
     return "; ".join([f"**{most}**" if most == "shared" else most, *apart])

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from trainyard.tensors import convert_framework_tensor
 from trainyard.worker import dataset, init_distributed, put_dataset, report
 
 EPOCHS = 8
@@ -21,5 +22,5 @@ for epoch in range(1, EPOCHS + 1):
     if process.is_main:
         report(epoch=epoch, epochs=EPOCHS, loss=float(loss.detach()))
 if process.is_main:
-    weights = {name.replace(".", "_"): value.numpy()[None] for name, value in layers.state_dict().items()}
-    put_dataset("examples/digits/weights", **weights)
+    weights = convert_framework_tensor(layers.state_dict(), to="numpy")  # the same memory
+    put_dataset("examples/digits/weights", **{name.replace(".", "_"): value[None] for name, value in weights.items()})

@@ -6,21 +6,26 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-import jax
 import numpy as np
-import paddle  # first: it crashes after TensorFlow
-import tensorflow
-import torch
 
 from trainyard.tensors import TensorError, convert_framework_tensor
 from trainyard.tensors.bridges.numpy import dtype_of, empty
 from trainyard.tensors.dtypes import SIZES
 from trainyard.tensors.registry import BRIDGES, named
 
-jax.config.update("jax_enable_x64", True)
-Convert = Callable[..., Any]
+PACKAGES = {
+    "mindspore": "mindspore", "paddle": "paddle", "tensorflow": "tensorflow", "torch": "torch", "jax": "jax",
+    "mxnet": "mxnet", "numpy": "numpy", "arrow": "pyarrow",
+}  # fmt: skip
+"""Framework → package, in an order of importing that does not crash."""
+LOADED = {name: import_module(package) for name, package in PACKAGES.items() if find_spec(package)}
+NAMES = [name for name in BRIDGES if name in LOADED]
+if "jax" in LOADED:
+    LOADED["jax"].config.update("jax_enable_x64", True)
 
 
 def base(dtype: str, shape: tuple[int, ...] = (6, 8)) -> Any:
@@ -44,12 +49,12 @@ def _read_only(dtype: str) -> Any:
 
 
 LAYOUTS: dict[str, dict[str, Callable[[str], Any]]] = {
-    "rows": {name: lambda dtype, name=name: convert_framework_tensor(base(dtype), name) for name in BRIDGES},  # type: ignore[misc]
+    "rows": {name: lambda dtype, name=name: convert_framework_tensor(base(dtype), name) for name in NAMES},  # type: ignore[misc]
     "one value": {
         name: lambda dtype, name=name: convert_framework_tensor(base(dtype, ()), name)  # type: ignore[misc]
-        for name in BRIDGES if name != "arrow"
+        for name in NAMES if name != "arrow"
     },
-    "empty": {name: lambda dtype, name=name: convert_framework_tensor(base(dtype, (0, 3)), name) for name in BRIDGES},  # type: ignore[misc]
+    "empty": {name: lambda dtype, name=name: convert_framework_tensor(base(dtype, (0, 3)), name) for name in NAMES},  # type: ignore[misc]
     "transposed": {
         "numpy": lambda dtype: base(dtype).T,
         "torch": lambda dtype: convert_framework_tensor(base(dtype), "torch").t(),
@@ -86,8 +91,8 @@ def one(x: Any, target: str) -> str:
 
 def measured() -> Iterator[dict[str, Any]]:
     for layout, sources in LAYOUTS.items():
-        for source, make in sources.items():
-            for target in BRIDGES:
+        for source, make in ((name, make) for name, make in sources.items() if name in LOADED):
+            for target in NAMES:
                 if target == source:
                     continue
                 outcomes: dict[str, list[str]] = {}
@@ -101,10 +106,7 @@ def measured() -> Iterator[dict[str, Any]]:
 
 
 def versions() -> dict[str, str]:
-    import pyarrow  # noqa: PLC0415
-
-    packages = {"numpy": np, "arrow": pyarrow, "torch": torch, "tensorflow": tensorflow, "jax": jax, "paddle": paddle}
-    return {name: package.__version__.partition("+")[0] for name, package in packages.items()}
+    return {name: LOADED[name].__version__.partition("+")[0] for name in NAMES}
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ TYPES: dict[str, tuple[int, int]] = {
 """Name → code and bits of DLDataType."""
 CPU = (1, 0)
 
-_get = ctypes.pythonapi.PyCapsule_GetPointer
+_get = ctypes.PyDLL(None).PyCapsule_GetPointer  # one of our own: others set the types of ctypes.pythonapi's too
 _get.restype, _get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 

@@ -11,7 +11,7 @@ from trainyard.tensors.facts import Facts
 from trainyard.tensors.planning import Plan, plan
 from trainyard.tensors.port import Bridge
 
-Framework = Literal["numpy", "arrow", "torch", "tensorflow", "jax", "paddle"]
+Framework = Literal["numpy", "arrow", "torch", "tensorflow", "jax", "paddle", "mindspore", "mxnet", "cupy"]
 
 
 class Explanation(NamedTuple):
@@ -106,8 +106,10 @@ def _converted(
 
 def _moved(x: Any, source: Bridge, target: Bridge, facts: Facts, made: Plan, dtype: str) -> Any:
     """A copy that nothing else knows of. It is made and cast where it is, as far as that framework has the type."""
-    if facts.device.partition(":")[0] not in target.traits().devices:
-        x = source.move(x, "cpu")
+    devices = target.traits().devices
+    if facts.device.partition(":")[0] not in devices:
+        x = source.move(x, "cpu" if "cpu" in devices else "cuda:0")
+        source = registry.of(x.__class__) or source
     copied = source.copy(x, dtype if source.traits().has(dtype) else facts.dtype)
     owner = registry.of(copied.__class__) or source
     given = owner.facts(copied)

@@ -72,8 +72,7 @@ def _possible(takes: Traits, dtype: str, device: str | None) -> None:
     if takes.narrow and dtype in X64:
         words = f"JAX would silently make {X64[dtype]} of {dtype}"
         raise TensorError(f"{words}: set jax.config.update('jax_enable_x64', True), or say dtype={X64[dtype]!r}")
-    kind = (device or "cpu").partition(":")[0]
-    if kind not in takes.devices:
+    if device is not None and device.partition(":")[0] not in takes.devices:
         raise TensorError(f"{takes.name} has no device {device!r}: {', '.join(sorted(takes.devices))}")
 
 

@@ -17,6 +17,9 @@ BRIDGES = {
     "tensorflow": "tensorflow",
     "jax": "jax",
     "paddle": "paddle",
+    "mindspore": "mindspore",
+    "mxnet": "mxnet",
+    "cupy": "cupy",
 }
 """Framework → module of `bridges`."""
 PACKAGES = {"pyarrow": "arrow", "jaxlib": "jax", **{name: name for name in BRIDGES if name != "arrow"}}

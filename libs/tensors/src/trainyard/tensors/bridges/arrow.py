@@ -59,8 +59,8 @@ def _of_tensor(x: pa.Tensor) -> Facts:
 
 def _name(kind: pa.DataType) -> str:
     try:
-        return name_of(kind.to_pandas_dtype())
-    except (TensorError, NotImplementedError):
+        return name_of({"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(kind), str(kind)))
+    except TensorError:
         raise TensorError(f"Arrow's {kind} is no number that frameworks know") from None
 
 

@@ -16,6 +16,8 @@ from trainyard.tensors.facts import ALIGNMENT, Facts
 from trainyard.tensors.planning import Traits
 
 Array = npt.NDArray[Any]
+_NATIVE = PLAIN - {"bool"}
+"""What it exchanges under its own name; older NumPy has no bool in DLPack."""
 _HAS_ML_DTYPES = importlib.util.find_spec("ml_dtypes") is not None
 _TRAITS = Traits(
     "numpy",
@@ -57,7 +59,7 @@ def _in_elements(array: Array) -> tuple[int, ...]:
 def give(x: Any) -> Carrier:
     array = np.asarray(x)
     dtype = name_of(array.dtype)
-    if dtype not in PLAIN:
+    if dtype not in _NATIVE:
         array = array.view(BITS[array.dtype.itemsize])
     if not array.flags.writeable:
         array = np.asarray(_Alias(array))
@@ -74,7 +76,7 @@ class _Alias:
 
 
 def take(carrier: Carrier, facts: Facts) -> Array:
-    plain = carrier.dtype in PLAIN
+    plain = carrier.dtype in _NATIVE
     found = np.from_dlpack(carrier if plain else carrier.seen_as(BITS[SIZES[carrier.dtype]]))
     if facts.read_only or facts.immutable:
         found.flags.writeable = False
