@@ -49,6 +49,10 @@ bench-data images:
     .venv/bin/python tests/bench/bench_data.py
     .venv/bin/python tests/bench/bench_loading.py {{images}}
 
+# Conversions that share memory: whatever the size, against the bare calls; python: one with the frameworks
+bench-tensors python:
+    {{python}} tests/bench/bench_tensors.py
+
 # What a conversion costs beyond the bare exporter; images: where environments are built
 bench-conversion images *rounds:
     .venv/bin/python tests/bench/bench_conversion.py {{images}} {{rounds}}
