@@ -20,6 +20,7 @@ from trainyard.data.server import DataServer
 from trainyard.data.store import Store
 from trainyard.data.testing import KEY, Served, table
 from trainyard.data.tickets import seal, unseal
+from trainyard.tensors.bridges.arrow import pointer
 
 
 @pytest.mark.parametrize("rows", [0, 1, 511, 10_000])
@@ -37,6 +38,14 @@ def test_on_the_same_host_the_servers_own_pages_are_read(client: Client, remote:
     mapped, streamed = client.get("digits"), remote.get("digits")
     assert _lies_in(mapped, part)
     assert not _lies_in(streamed, part)
+
+
+def test_columns_lie_where_every_framework_takes_them(client: Client) -> None:
+    """At a multiple of 64 bytes, in every batch but where a last one is not full."""
+    client.put("digits", table(600_000))
+    columns = [chunk for column in client.get("digits").columns for chunk in column.chunks[:-1]]
+    assert len(columns) > 2
+    assert {pointer(chunk) % 64 for chunk in columns} == {0}
 
 
 def _lies_in(read: pa.Table, file: Path) -> bool:

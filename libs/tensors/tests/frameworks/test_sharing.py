@@ -179,3 +179,20 @@ for name in ("numpy", "jax", "tensorflow", "paddle"):
     else: raise SystemExit(name)
 gc.collect()
 """)
+
+
+def test_files_are_mapped_into_every_framework(tmp_path: Path) -> None:
+    holds(f"""
+from pathlib import Path
+from trainyard.tensors.files import load, save
+x = torch.arange(512 * 6.0).reshape(512, 6)
+for ending in ("arrow", "npy"):
+    save(Path({str(tmp_path)!r}) / f"x.{{ending}}", {{"x": x}})
+    for name in ("jax", "tensorflow", "torch", "paddle", "numpy"):
+        y = load(Path({str(tmp_path)!r}) / f"x.{{ending}}", to=name, copy=False)["x"]
+        assert torch.equal(convert(y, "torch", copy=True), x), (ending, name)
+weights = {{"w": torch.ones(3, 2, dtype=torch.bfloat16), "b": torch.ones(())}}
+save(Path({str(tmp_path)!r}) / "x.safetensors", weights)
+back = load(Path({str(tmp_path)!r}) / "x.safetensors", to="torch")
+assert back["w"].dtype == torch.bfloat16 and torch.equal(back["w"], weights["w"]) and back["b"].shape == ()
+""")
