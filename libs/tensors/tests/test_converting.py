@@ -153,7 +153,7 @@ def test_trees_come_back_as_they_are() -> None:
         (np.ma.masked_array([1, 2], [True, False]), "a masked array has values that are missing"),
         (pa.array([1, None]), r"1 of 2 values are missing, which no tensor can say: x.fill_null\(0\)"),
         (pa.array(["a"]), "Arrow's string is no number"),
-        (pa.array([[1], [1, 2]]), "its rows have different lengths"),
+        (pa.array([[1], [1, 2]]), "numpy has no ragged tensors that others give"),
         (pa.scalar(1), "an Arrow scalar has no memory"),
         (np.float32(1), "a single value is no column"),
         (np.ones(3, np.complex64), "complex64 is nothing that arrow takes"),

@@ -109,11 +109,12 @@ def refused(x, words):
     try: convert(x, "numpy")
     except TensorError as error: assert words in str(error), error
     else: raise SystemExit(words)
-refused(torch.eye(3).to_sparse(), "to_dense")
-refused(torch.eye(3).to_sparse_csr(), "to_dense")
+refused(torch.eye(4).to_sparse_bsr((2, 2)), "to_dense")
+refused(torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]), "layout=torch.jagged")
 refused(torch.empty(3, device="meta"), "has a shape and no values")
-refused(tf.sparse.from_dense([[1.0]]), "tf.sparse.to_dense(x)")
-refused(tf.ragged.constant([[1], [1, 2]]), "x.to_tensor()")
+refused(tf.IndexedSlices(tf.ones(1), tf.constant([0])), "tf.convert_to_tensor(x)")
+refused(tf.ragged.constant([[1], [1, 2]]), "numpy has no ragged tensors that others give: torch, tensorflow, arrow have")
+refused(tf.ragged.constant([[[1], [2]], [[1, 2]]]), "ragged in 2 dimensions")
 refused(tf.constant("a"), "no element type")
 refused(tf.keras.Input((3,)), "is no tensor")
 tf.function(lambda x: refused(x, "belongs to a graph"))(tf.ones(3))
@@ -195,4 +196,55 @@ weights = {{"w": torch.ones(3, 2, dtype=torch.bfloat16), "b": torch.ones(())}}
 save(Path({str(tmp_path)!r}) / "x.safetensors", weights)
 back = load(Path({str(tmp_path)!r}) / "x.safetensors", to="torch")
 assert back["w"].dtype == torch.bfloat16 and torch.equal(back["w"], weights["w"]) and back["b"].shape == ()
+""")
+
+
+def test_sparse_tensors_cross_part_by_part() -> None:
+    """From every framework into every other, with the values over the same memory where they can be."""
+    holds("""
+jax.config.update("jax_enable_x64", True)
+import scipy.sparse
+dense = np.zeros((40, 30)); dense[::7, ::3] = np.arange(60).reshape(6, 10)[:, :10] + 1
+DENSE = {
+    "numpy": lambda x: x.toarray(), "arrow": lambda x: x.to_tensor().to_numpy(), "torch": lambda x: x.to_dense().numpy(),
+    "tensorflow": lambda x: tf.sparse.to_dense(x).numpy(), "jax": lambda x: np.asarray(x.todense()),
+    "paddle": lambda x: x.to_dense().numpy(),
+}
+for kind, first in (("COO", torch.tensor(dense).to_sparse()), ("CSR", torch.tensor(dense).to_sparse_csr())):
+    for source in DENSE:
+        for target in DENSE:
+            if kind == "CSR" and "tensorflow" in (source, target):
+                continue
+            x = convert(first, source)
+            y, told = convert(x, target, explain=True)
+            assert np.array_equal(DENSE[target](y), dense), (kind, source, target)
+            assert set(told) == ({"indices", "values"} if kind == "COO" else {"starts", "columns", "values"})
+            if source == "torch" and target in ("jax", "tensorflow"):
+                assert told["values"].zero_copy, told
+half = convert(torch.tensor(dense).to_sparse(), "tensorflow", dtype="float16")
+assert half.values.dtype == tf.float16 and half.indices.dtype == tf.int64
+try: convert(torch.tensor(dense).to_sparse_csr(), "tensorflow")
+except TensorError as error: assert "tensorflow has no CSR tensors that others give" in str(error)
+else: raise SystemExit("CSR")
+""")
+
+
+def test_indices_of_sparse_tensors_are_narrowed_for_jax_without_64_bits() -> None:
+    holds("""
+y, told = convert({"a": torch.eye(3).to_sparse()}, "jax", explain=True)
+assert str(y["a"].indices.dtype) == "int32" and told["a"]["indices"].reasons[0] == "int64 has to become int32"
+assert np.array_equal(y["a"].todense(), np.eye(3))
+""")
+
+
+def test_ragged_tensors() -> None:
+    holds("""
+rows = [[1.0], [], [2.0, 3.0, 4.0]]
+first = tf.ragged.constant(rows)
+for source in ("tensorflow", "torch", "arrow"):
+    for target in ("tensorflow", "torch", "arrow"):
+        y = convert(convert(first, source), target)
+        back = convert(y, "arrow").to_pylist()
+        assert back == rows, (source, target, back)
+assert convert(pa.array([[9.0], *rows], pa.list_(pa.float32())).slice(1), "torch").offsets().tolist() == [0, 1, 1, 4]
 """)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from trainyard.tensors import registry, trees
+from trainyard.tensors import composites, making, registry, trees
 from trainyard.tensors.dtypes import name_of
 from trainyard.tensors.errors import CannotShare, TensorError
 from trainyard.tensors.facts import Facts
@@ -52,7 +52,10 @@ def convert_framework_tensor(
     as they are, with what is no tensor left alone. `device`: `cpu` or `cuda:0`; None: where it lies. `copy`: None copies
     where it has to, True always, False never. `dtype`: of the result, by any framework's name for it.
 
-    With `explain`, a pair: the result, and the same tree with an Explanation in each tensor's place.
+    Sparse tensors (COO, CSR) and ragged ones cross part by part, to frameworks that have them.
+
+    With `explain`, a pair: the result, and the same tree with an Explanation in each tensor's place; for a sparse or ragged
+    one a dict of its parts'.
 
     Raises TensorError for what cannot cross, and CannotShare (one of them) where copy=False is not to be had; nothing of a
     tree is converted then.
@@ -60,16 +63,70 @@ def convert_framework_tensor(
     target = registry.named(to)
     wanted = None if dtype is None else name_of(dtype)
     leaves, rebuild = trees.flatten(x)
-    sources = [(leaf, registry.of(leaf.__class__)) for leaf in leaves]
-    if not any(bridge for _, bridge in sources):
+    plans = [_Leaf.read(leaf, target, device, copy, wanted) for leaf in leaves]
+    if not any(plans):
         raise TensorError(f"{type(x).__module__}.{type(x).__qualname__} is no tensor, and there is none in it")
-    planned = [
-        (leaf, bridge, _planned(leaf, bridge, target, device, copy, wanted)) for leaf, bridge in sources if bridge
-    ]
-    done = iter([_converted(leaf, bridge, target, *each, copy, device) for leaf, bridge, each in planned])
-    results = [next(done) if bridge else (leaf, None) for leaf, bridge in sources]
+    results = [made.convert() if made else (leaf, None) for leaf, made in zip(leaves, plans, strict=True)]
     converted = rebuild([found for found, _ in results])
     return (converted, rebuild([told for _, told in results])) if explain else converted
+
+
+class _Leaf(NamedTuple):
+    """One tensor and what is to become of it."""
+
+    source: Bridge
+    target: Bridge
+    x: Any
+    facts: Facts
+    plan: Plan
+    dtype: str
+    copy: bool | None
+    device: str | None
+
+    @staticmethod
+    def read(x: Any, target: Bridge, device: str | None, copy: bool | None, dtype: str | None) -> _Leaf | _Parts | None:
+        """None: it is no tensor."""
+        composite = composites.opened(x)
+        if composite is not None:
+            return _Parts.read(composite, target, device, copy, dtype)
+        source = registry.of(x.__class__)
+        if source is None:
+            return None
+        return _Leaf(source, target, x, *_planned(x, source, target, device, copy, dtype), copy, device)
+
+    def convert(self) -> tuple[Any, Explanation]:
+        return _converted(self.x, self.source, self.target, self.facts, self.plan, self.dtype, self.copy, self.device)
+
+
+class _Parts(NamedTuple):
+    """A sparse or ragged tensor; its parts cross one by one."""
+
+    composite: composites.Composite
+    target: Bridge
+    leaves: dict[str, _Leaf]
+
+    @staticmethod
+    def read(
+        composite: composites.Composite, target: Bridge, device: str | None, copy: bool | None, dtype: str | None
+    ) -> _Parts:
+        framework = target.traits().name
+        making.possible(framework, composite.kind)
+        home = registry.named(making.HOMES.get(framework, framework))
+        places = "int32" if target.traits().narrow else None
+        leaves = {}
+        for name, part in composite.parts.items():
+            leaf = _Leaf.read(part, home, device, copy, places if name in composites.PLACES else dtype)
+            if not isinstance(leaf, _Leaf):
+                raise TensorError(f"the {name} of this {composite.kind} tensor are no plain tensor")
+            leaves[name] = leaf
+        return _Parts(composite, target, leaves)
+
+    def convert(self) -> tuple[Any, dict[str, Explanation]]:
+        done = {name: leaf.convert() for name, leaf in self.leaves.items()}
+        made = making.made(
+            self.target.traits().name, self.composite, {name: found for name, (found, _) in done.items()}
+        )
+        return made, {name: told for name, (_, told) in done.items()}
 
 
 def _planned(
