@@ -49,6 +49,10 @@ bench-data images:
     .venv/bin/python tests/bench/bench_data.py
     .venv/bin/python tests/bench/bench_loading.py {{images}}
 
+# Datasets out of S3, as moto serves it; server: a `moto_server` (pip install moto[s3,server], apart from ours)
+object-store server:
+    TRAINYARD_TEST_MOTO={{server}} .venv/bin/pytest -q -m slow libs/data/tests/test_object_store.py
+
 # Conversions that share memory: whatever the size, against the bare calls; python: one with the frameworks
 bench-tensors python:
     {{python}} tests/bench/bench_tensors.py
