@@ -46,10 +46,11 @@ def test_the_main_job(yard: YardProcess, gateway: Yard, digits: Path) -> None:
     ended = gateway.job(job.job_id)
     lifecycle = [kind for kind in kinds if kind not in {"progress", "queued"}]
     told = [event.data for event in events if event.kind == "restarting"]
-    assert lifecycle == ["submitted", "resolved", "starting", "running", "succeeded"], told
+    lines = list(gateway.follow_logs(job.job_id))
+    # A rank that dies now and then is only explained by its last words.
+    assert lifecycle == ["submitted", "resolved", "starting", "running", "succeeded"], (told, lines[-40:])
     assert "progress" in kinds
     assert (Path(ended.result["outputs"]) / "model.pt").exists()  # type: ignore[index]
-    lines = list(gateway.follow_logs(job.job_id))
     assert sum("accuracy" in line["text"] for line in lines if line["rank"] == 0) == 12
     assert {line["rank"] for line in lines} >= {0}
     shown = yard.yard("status", job.job_id).stdout
