@@ -72,7 +72,7 @@ def main(images: str) -> None:
                 put("pixels", {"pixels": pixels}, client)
             env = {
                 **os.environ,
-                "PYTHONPATH": str(ROOT / "libs" / "data" / "src"),
+                "PYTHONPATH": os.pathsep.join(str(ROOT / "libs" / package / "src") for package in ("data", "tensors")),
                 "TRAINYARD_DATA": f"grpc://127.0.0.1:{process.port}",
                 "TRAINYARD_TOKEN": "mine",
             }
