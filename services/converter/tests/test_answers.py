@@ -47,7 +47,7 @@ FALSE: dict[str, tuple[object, str]] = {
     "a negative count": ({**GOOD, "parameters": -1}, "parameters: Input should be greater than or equal to 0"),
     "no output": ({**GOOD, "output_names": []}, "output_names: List should have at least 1 item"),
     "a name that is none": ({**GOOD, "output_names": [3]}, "output_names.0: Input should be a valid string"),
-    "an unknown fault": ({"fault": "none"}, "fault: Input should be 'model', 'export' or 'machine'"),
+    "an unknown fault": ({"fault": "none"}, "fault: Input should be 'model', 'export', 'machine' or 'nothing'"),
     "a fault of many lines": ({"fault": "model", "message": "one\ntwo\0three"}, r"one two\x00three"),
     "an output that was not computed": ({**GOOD, "output_names": ["c"]}, "lacks the output 'c' of random, batch 1"),
 }

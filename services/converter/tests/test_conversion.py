@@ -114,7 +114,7 @@ async def test_what_ends_a_conversion(
     assert str(fault).startswith(words)
     assert report["served"] is None
     assert not (fault.report / "triton").exists()  # type: ignore[operator]
-    assert len(exporter.rungs) == (1 if act == "model" else 3)
+    assert len(exporter.rungs) == (1 if act == "model" else 4)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ def rungs(opset: int | None, taken: Limits, exporters: tuple[Exporter, ...] = TO
 
 
 def test_the_runtime_decides_the_set() -> None:
-    assert rungs(None, Limits(20, 10)) == [Rung("dynamo", 20), Rung("dynamo", 18), Rung("torchscript", 17)]
-    assert rungs(None, Limits(18, 8)) == [Rung("dynamo", 18), Rung("torchscript", 17)]
+    tried = [Rung("dynamo", 20), Rung("dynamo", 18), Rung("torchscript", 17), Rung("rewritten", 20)]
+    assert rungs(None, Limits(20, 10)) == tried
+    assert rungs(None, Limits(18, 8)) == [Rung("dynamo", 18), Rung("torchscript", 17), Rung("rewritten", 18)]
     assert rungs(None, Limits(15, 8)) == [Rung("torchscript", 15)]
 
 
@@ -26,8 +27,8 @@ def test_the_runtime_decides_the_set() -> None:
     ("opset", "tried"),
     [
         (13, [Rung("torchscript", 13)]),
-        (18, [Rung("dynamo", 18), Rung("torchscript", 18)]),
-        (21, [Rung("dynamo", 21)]),
+        (18, [Rung("dynamo", 18), Rung("torchscript", 18), Rung("rewritten", 18)]),
+        (21, [Rung("dynamo", 21), Rung("rewritten", 21)]),
     ],
 )
 def test_a_set_that_was_asked_for_is_the_only_one(opset: int, tried: list[Rung]) -> None:
@@ -36,7 +37,7 @@ def test_a_set_that_was_asked_for_is_the_only_one(opset: int, tried: list[Rung])
 
 def test_a_newer_set_than_older_servers_take_is_written_only_where_it_is_asked_for() -> None:
     assert rungs(None, Limits(28, 14))[0] == Rung("dynamo", 20)
-    assert rungs(25, Limits(28, 14)) == [Rung("dynamo", 25)]
+    assert rungs(25, Limits(28, 14)) == [Rung("dynamo", 25), Rung("rewritten", 25)]
 
 
 def test_a_set_that_the_runtime_lacks_is_refused_not_stamped() -> None:

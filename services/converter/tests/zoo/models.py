@@ -186,6 +186,25 @@ class Windows(nn.Module):
         return torch.view_as_real(found), (found * found).abs()
 
 
+class Rewritten(nn.Module):
+    """Operators that no exporter of PyTorch 2.13 writes, one that it writes wrongly, and a size that does not divide."""
+
+    def forward(self, x):
+        pooled = nn.functional.adaptive_max_pool2d(x, (3, 2))
+        grown = x[:, 0] @ x[:, 0].mT + torch.eye(5)
+        place = (pooled.flatten(1).abs() * 2).long().clamp(max=3)
+        means = torch.zeros(x.shape[0], 4).scatter_reduce(1, place, pooled.flatten(1), "mean")
+        return pooled, torch.linalg.inv(grown), means, torch.cdist(x[:, 1], x[:, 2], p=1.0)
+
+
+class Blocked(nn.Module):
+    """Operators for which nobody knows a way."""
+
+    def forward(self, x):
+        first = torch.special.i0(x)
+        return first + torch.igamma(x.abs() + 1, x.abs())
+
+
 class Largest(nn.Module):
     """onnxruntime#10514: the largest of numbers among which there is none."""
 

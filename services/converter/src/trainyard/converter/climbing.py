@@ -17,7 +17,7 @@ from trainyard.converter.core import cases, conditioning, formats, gate, ladder,
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.gate import Comparison
 from trainyard.converter.core.ladder import Rung
-from trainyard.converter.ports import Exported, ExportFault, ModelFault, Tell
+from trainyard.converter.ports import Exported, ExportFault, ModelFault, NothingToDo, Tell
 from trainyard.converter.preparation import ConversionFault, Tools, export_request
 from trainyard.converter.record import Record
 
@@ -38,8 +38,8 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
             comparisons = await asyncio.to_thread(held, record, exported, checked.found)
             _empty(record, exported)
         except ExportFault as error:
-            faults.append(str(error))
-            record.step(rung.describe(), False, faults[-1], began)
+            faults += [] if isinstance(error, NothingToDo) else [str(error)]
+            record.step(rung.describe(), False, str(error), began)
             continue
         record.exported, record.rung, record.comparisons = exported, rung, comparisons
         record.signature = checked.signature
@@ -49,7 +49,8 @@ async def climb(record: Record, tools: Tools, tell: Tell) -> Exported:
         proof = exported.reference_seconds + tools.clock.monotonic() - written
         if not wrong:
             script = _script(record, rung, exported)
-            record.step(rung.describe(), True, f"equal on {len(record.cases)} inputs", began, proof, script)
+            words = f"equal on {len(record.cases)} inputs" + (f"; {exported.note}" if exported.note else "")
+            record.step(rung.describe(), True, words, began, proof, script)
             return exported
         faults.append(f"{wrong[0].case}, output {wrong[0].output}: {wrong[0].fault}")
         record.step(rung.describe(), False, faults[-1], began, proof)

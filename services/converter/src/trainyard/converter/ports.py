@@ -29,6 +29,10 @@ class ExportFault(TrainyardError):
     """This rung of the ladder did not hold; the next one may."""
 
 
+class NothingToDo(ExportFault):
+    """This rung would only have done what an earlier one did: it is no reason of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
     format: Format
@@ -74,6 +78,8 @@ class Exported:
     """What `references` took."""
     licence: str = ""
     """What the model says of it in its own format; empty where it says nothing."""
+    note: str = ""
+    """What the exporter did that a reader of the report should know."""
 
 
 @dataclass(frozen=True, slots=True)

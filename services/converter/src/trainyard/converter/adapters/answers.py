@@ -20,7 +20,7 @@ from trainyard.converter.adapters.files import UNREADABLE, load_arrays
 from trainyard.converter.adapters.sandbox import Outcome
 from trainyard.converter.core.cases import Array
 from trainyard.converter.core.triton import Tensor
-from trainyard.converter.ports import ExportFault, ModelFault
+from trainyard.converter.ports import ExportFault, ModelFault, NothingToDo
 
 LARGEST_ANSWER = 16 * 2**20
 """Bytes of JSON: names, types and shapes."""
@@ -42,7 +42,7 @@ Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_show
 class _Told(BaseModel):
     model_config = ConfigDict(strict=True)
 
-    fault: Literal["model", "export", "machine"] | None = None
+    fault: Literal["model", "export", "machine", "nothing"] | None = None
     message: str = "without a word"
 
 
@@ -77,6 +77,7 @@ class Export(Answer):
     reference_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     output_names: Annotated[list[Name], Field(min_length=1)]
     licence: Annotated[str, Field(max_length=LONGEST)] = ""
+    note: Annotated[str, Field(max_length=LONGEST)] = ""
 
 
 class Named(Answer):
@@ -116,6 +117,8 @@ def told(folder: Path, outcome: Outcome, form: type[Form], what: str = "the mode
                 raise ModelFault(line(answered.message))
             case "export":
                 raise ExportFault(line(answered.message))
+            case "nothing":
+                raise NothingToDo(line(answered.message))
             case "machine":
                 raise Retryable(f"the machine failed the export: {line(answered.message)}", delay=30)
         return form.model_validate_json(content)

@@ -126,4 +126,5 @@ def answer(folder: Path, outcome: sandbox.Outcome, limits: sandbox.Limits, cases
         limits.describe(),
         found.reference_seconds,
         found.licence,
+        found.note,
     )

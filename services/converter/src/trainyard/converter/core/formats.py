@@ -54,6 +54,8 @@ DYNAMO = Exporter("dynamo", "dynamo exporter", first=18, tries=(NEWEST, 18))
 """Source of the first set: torch.onnx documentation. An older set has other decompositions."""
 TORCHSCRIPT = Exporter("torchscript", "torchscript exporter", last=20, tries=(17,))
 """Source of the last: torch.onnx._constants."""
+REWRITTEN = Exporter("rewritten", "dynamo exporter with operators rewritten", first=18)
+"""Last, since its graphs are the largest."""
 COPY = Exporter("copy", "taken as it is")
 SKL2ONNX = Exporter("skl2onnx", "skl2onnx", first=11, last=23, tries=(NEWEST, 17))
 ONNXMLTOOLS = Exporter("onnxmltools", "onnxmltools", first=11, last=15, tries=(NEWEST,))
@@ -66,10 +68,10 @@ MINDSPORE = Exporter("mindspore", "MindSpore's own exporter", first=11, last=11)
 CATBOOST = Exporter("catboost", "CatBoost's own exporter", tries=(NEWEST,))
 
 SOURCES: dict[Format, Source] = {
-    "torch-state-dict": Source("pytorch", "torch_model", (DYNAMO, TORCHSCRIPT), factory=True),
-    "safetensors": Source("pytorch", "torch_model", (DYNAMO, TORCHSCRIPT), factory=True),
+    "torch-state-dict": Source("pytorch", "torch_model", (DYNAMO, TORCHSCRIPT, REWRITTEN), factory=True),
+    "safetensors": Source("pytorch", "torch_model", (DYNAMO, TORCHSCRIPT, REWRITTEN), factory=True),
     "torchscript": Source("pytorch", "torch_model", (TORCHSCRIPT,)),
-    "torch-export": Source("pytorch", "torch_model", (DYNAMO,), code=True),
+    "torch-export": Source("pytorch", "torch_model", (DYNAMO, REWRITTEN), code=True),
     "onnx": Source("onnx", "onnx_model", (COPY,), OWN, inputs=True),
     "keras": Source("keras", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),
     "keras-h5": Source("keras", "tensorflow_model", (TF2ONNX,), "tensorflow", inputs=True),

@@ -8,7 +8,7 @@ import traceback
 
 class Fault(Exception):
     """The kind decides what comes next: "model" (the user has to mend something), "export" (another exporter may do),
-    "machine" (trying again may do)."""
+    "machine" (trying again may do), "nothing" (it would do what another exporter did)."""
 
     def __init__(self, kind, message):
         super().__init__(message)

@@ -6,7 +6,7 @@ Each family's module has `load(request)`, which gives an object with
     inputs, outputs           what the model itself says of them (name, dtype, shape), or None
     compute(inputs, case)     arrays by name → arrays by name; `case` is what a fault calls them
     export(rung, references, path)
-and, where its format says one, `licence`, in its words.
+and, where its format says one, `licence`, in its words, and `note`, what its export did that a reader should know.
 Faults are answered as {"fault": kind, "message": …}; whatever else an exporter raises is one of this rung.
 """
 
@@ -107,8 +107,8 @@ def convert(request, folder):
     from trainyard.converter.workers import onnx_file  # after the framework, which may want to come before ONNX
 
     onnx_file.settle(exported, request["limits"]["inline"])
-    licence = getattr(model, "licence", "")
-    return dict(answer, output_names=list(next(iter(references.values()))), licence=licence)
+    told = {name: getattr(model, name, "") for name in ("licence", "note")}
+    return dict(answer, output_names=list(next(iter(references.values()))), **told)
 
 
 def layers(request, folder):

@@ -5,7 +5,7 @@ import warnings
 
 import torch
 
-from trainyard.converter.workers import safetensors_file, torch_layers
+from trainyard.converter.workers import safetensors_file, torch_layers, torch_rewritten
 from trainyard.converter.workers.frame import Fault, example_of, flat, made, named, sentence, where
 from trainyard.converter.workers.torch_archive import harmless, reason
 
@@ -63,7 +63,7 @@ class Model:
             "opset_version": rung["opset"],
         }
         free = [{index: dim for index, dim in enumerate(spec["shape"]) if dim in ("batch", -1)} for spec in specs]
-        if rung["exporter"] == "dynamo":
+        if rung["exporter"] != "torchscript":
             large = self.bytes > self.request["limits"]["inline"]
             options.update(dynamo=True, external_data=large, verbose=False, **self.dynamic(free))
         else:
@@ -78,8 +78,11 @@ class Model:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                torch.onnx.export(self.exportable(), example, path, **options)
-        except (MemoryError, OSError):
+                if rung["exporter"] == "rewritten":
+                    self.note = torch_rewritten.export(self.exportable(), example, path, options)
+                else:
+                    torch.onnx.export(self.exportable(), example, path, **options)
+        except (MemoryError, OSError, Fault):
             raise
         except Exception as error:
             raise Fault("export", f"{refusal(error)}{where(error, self.request)}")
