@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,12 +15,10 @@ from hypothesis import strategies as st
 
 from trainyard.data.client import Client
 from trainyard.data.errors import InvalidData
-from trainyard.data.receiving import digest
+from trainyard.data.testing import flight_wire
 from trainyard.data.testing.process import Process
 
-DO_PUT = "/arrow.flight.protocol.FlightService/DoPut"
 WORDS = pa.table({"text": ["one", "two", None], "more": [[1], [2, 3], []]})
-META = [("authorization", "Bearer mine")]
 
 
 @pytest.fixture(scope="module")
@@ -37,46 +34,13 @@ def client(server: Process) -> Iterator[Client]:
         yield made
 
 
-def field(number: int, content: bytes) -> bytes:
-    """Of a protobuf message, length-delimited."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def varint(value: int) -> bytes:
-    found = b""
-    while value > 0x7F:
-        found += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return found + bytes([value])
-
-
-def flight_data(message: pa.Message, descriptor: bytes = b"", metadata: bytes = b"") -> bytes:
-    """As Flight.proto has it: descriptor, header, metadata, body."""
-    header, body = bytes(message.metadata), bytes(message.body or b"")
-    return (field(1, descriptor) if descriptor else b"") + field(2, header) + field(3, metadata) + field(1000, body)
-
-
 def messages(upload: str) -> list[bytes]:
     """Those of a whole and right stream."""
-    command = json.dumps({"upload": upload, "offset": 0}).encode()
-    (batch,) = WORDS.to_batches()
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, WORDS.schema) as writer:
-        writer.write_batch(batch)
-    schema, rows = list(pa.ipc.MessageReader.open_stream(sink.getvalue()))[:2]
-    descriptor = b"\x08\x02" + field(2, command)  # type: CMD
-    return [flight_data(schema, descriptor), flight_data(rows, metadata=digest(batch))]
+    return flight_wire.messages(WORDS, json.dumps({"upload": upload, "offset": 0}).encode())
 
 
 def put(port: int, sent: list[bytes]) -> str:
-    """What the server says; empty where it takes it."""
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = channel.stream_stream(DO_PUT, request_serializer=None, response_deserializer=None)
-        try:
-            list(call(iter(sent), metadata=META, timeout=20))
-        except grpc.RpcError as error:
-            return f"{error.code().name}: {error.details()}"
-    return ""
+    return flight_wire.call(port, flight_wire.DO_PUT, sent)
 
 
 def begin(client: Client, upload: str) -> None:

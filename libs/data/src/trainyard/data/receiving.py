@@ -54,15 +54,15 @@ def receive(
 
 
 def check(batch: pa.RecordBatch, sent: bytes) -> None:
-    """That it is what was sent, and sound: whoever maps a part reads where its offsets point, so they are looked at once,
-    here. Raises InvalidData."""
-    if digest(batch) != sent:
-        raise InvalidData(f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent")
+    """That it is sound, and what was sent: whoever maps a part reads where its offsets point, so they are looked at once,
+    here, and first: the digest reads there too. Raises InvalidData."""
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid as error:
         words = f"a batch of {batch.num_rows} rows is no Arrow data: {str(error).splitlines()[0]}"
         raise InvalidData(words) from error
+    if digest(batch) != sent:
+        raise InvalidData(f"a batch of {batch.num_rows} rows arrived damaged: its digest is not the one that was sent")
 
 
 class _Part:

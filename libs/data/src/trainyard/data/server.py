@@ -73,9 +73,7 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
             manifest = self._store.get(opened.dataset, opened.version)
             file = self._store.part(manifest, opened.part)
             try:
-                table = pa.ipc.open_file(
-                    pa.memory_map(str(file)), options=_options(manifest, opened.columns)
-                ).read_all()
+                table = host.opened(str(file), opened.columns)
             except FileNotFoundError:
                 raise NotFound(f"{opened.dataset}, version {opened.version}, was removed") from None
             except (pa.ArrowInvalid, OSError) as error:
@@ -118,6 +116,9 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
         unknown = [name for name in columns if name not in schema.names]
         if unknown:
             raise InvalidData(f"{manifest.name} has no column {unknown[0]}: {', '.join(schema.names)}")
+        twice = [name for name in columns if columns.count(name) > 1]
+        if twice:
+            raise InvalidData(f"column {twice[0]} is asked for twice")
         expires = self._serving.now() + self._serving.ticket_life
         endpoints = []
         for index in range(len(manifest.parts)):
@@ -140,11 +141,6 @@ def _info(manifest: Manifest, schema: pa.Schema, endpoints: list[fl.FlightEndpoi
     return fl.FlightInfo(
         schema, descriptor, endpoints, manifest.rows, manifest.size, app_metadata=json.dumps(about).encode()
     )
-
-
-def _options(manifest: Manifest, columns: tuple[str, ...]) -> pa.ipc.IpcReadOptions:
-    names = manifest.arrow_schema().names
-    return pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
 
 
 def _words(schema: pa.Schema) -> str:
