@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.flight as fl
 
 from trainyard.data import host
-from trainyard.data.errors import DataError, Unavailable, from_flight
+from trainyard.data.errors import DataError, Expired, Unavailable, from_flight
 from trainyard.data.patience import Patience
 from trainyard.data.receiving import digest
 from trainyard.data.sending import Source, pieces, source_of
@@ -130,22 +130,26 @@ class Client:
         return table if table is None or not found.columns else table.select(list(found.columns))
 
     def stream(self, found: Found, index: int) -> Iterator[pa.RecordBatch]:
-        """The batches of one part, from the server. A stream that breaks is opened again; what came before is passed over."""
+        """The batches of one part, from the server. A stream that breaks is opened again; what came before is passed over. A
+        ticket that has expired meanwhile is renewed."""
         came = 0
         trying = Patience(self._patience)
+        ticket, renewed = found.parts[index].ticket, False
         while True:
             try:
-                for number, chunk in enumerate(self._flight.do_get(self._ticket(found, index), self._options)):
+                for number, chunk in enumerate(self._flight.do_get(fl.Ticket(ticket), self._options)):
                     if number >= came:
-                        came += 1
+                        came, renewed = came + 1, False
                         trying.succeeded()
                         yield chunk.data
                 return
             except pa.ArrowException as error:
-                trying.failed(from_flight(error))
-
-    def _ticket(self, found: Found, index: int) -> fl.Ticket:
-        return fl.Ticket(found.parts[index].ticket)
+                fault = from_flight(error)
+                if isinstance(fault, Expired) and not renewed:
+                    ticket = self.find(found.name, found.version, found.columns).parts[index].ticket
+                    renewed = True
+                else:
+                    trying.failed(fault)
 
     # -- writing
 

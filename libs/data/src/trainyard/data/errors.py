@@ -4,7 +4,8 @@
     ├── InvalidData      what was sent is wrong: schema, name, offset, checksum
     ├── NotFound         no such dataset, version, upload or part
     ├── Conflict         somebody else commits under this name, or the thing is pinned
-    ├── Refused          no token, a wrong one, a ticket that was forged or has expired
+    ├── Refused          no token, a wrong one, a ticket that was forged
+    │   └── Expired      a ticket that was good once: a client asks for another by itself
     ├── Full             the quota or the disk is used up
     └── Unavailable      the server does not answer, or went away in the middle: try again
 
@@ -41,6 +42,10 @@ class Refused(DataError):
     code = "refused"
 
 
+class Expired(Refused):
+    code = "expired"
+
+
 class Full(DataError):
     code = "full"
 
@@ -50,7 +55,7 @@ class Unavailable(DataError):
 
 
 KINDS: dict[str, type[DataError]] = {
-    kind.code: kind for kind in (InvalidData, NotFound, Conflict, Refused, Full, Unavailable, DataError)
+    kind.code: kind for kind in (InvalidData, NotFound, Conflict, Refused, Expired, Full, Unavailable, DataError)
 }
 
 

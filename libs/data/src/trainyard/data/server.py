@@ -20,7 +20,7 @@ import pyarrow.flight as fl
 from trainyard.data import host
 from trainyard.data.actions import ACTIONS, Call
 from trainyard.data.door import Door, Who, caller, command, parsed, told
-from trainyard.data.errors import InvalidData, NotFound
+from trainyard.data.errors import InvalidData, NotFound, Refused
 from trainyard.data.manifest import Manifest
 from trainyard.data.receiving import receive
 from trainyard.data.store import Store
@@ -70,6 +70,8 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
     def do_get(self, context: Any, ticket: Any) -> fl.FlightDataStream:
         with told():
             opened = unseal(ticket.ticket, self._serving.key, self._serving.now())
+            if opened.holder != caller(context):
+                raise Refused("this ticket was given to somebody else: ask for one of your own (GetFlightInfo)")
             manifest = self._store.get(opened.dataset, opened.version)
             file = self._store.part(manifest, opened.part)
             try:

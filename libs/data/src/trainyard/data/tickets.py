@@ -11,7 +11,7 @@ import hmac
 import json
 from dataclasses import asdict, dataclass
 
-from trainyard.data.errors import Refused
+from trainyard.data.errors import Expired, Refused
 
 _SEAL = 32  # bytes of HMAC-SHA256
 
@@ -36,14 +36,14 @@ def seal(ticket: Ticket, key: bytes) -> bytes:
 
 
 def unseal(data: bytes, key: bytes, now: float) -> Ticket:
-    """Raises Refused for a ticket that this key did not sign, or that is too old; nothing of a forged one is read."""
+    """Raises Refused for a ticket that this key did not sign, of which it reads nothing; Expired for one that is too old."""
     mac, body = data[:_SEAL], data[_SEAL:]
     if not hmac.compare_digest(mac, _mac(body, key)):
         raise Refused("this ticket was not signed by this server: ask it for a new one (GetFlightInfo)")
     said = json.loads(body)
     ticket = Ticket(**{**said, "columns": tuple(said["columns"])})
     if now >= ticket.expires:
-        raise Refused(
+        raise Expired(
             f"this ticket for {ticket.dataset} expired {now - ticket.expires:.0f} s ago: ask for a new one (GetFlightInfo)"
         )
     return ticket

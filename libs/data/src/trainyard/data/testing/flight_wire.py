@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import pyarrow as pa
 
@@ -9,7 +11,7 @@ from trainyard.data.receiving import digest
 
 DO_PUT = "/arrow.flight.protocol.FlightService/DoPut"
 DO_EXCHANGE = "/arrow.flight.protocol.FlightService/DoExchange"
-_META = [("authorization", "Bearer mine")]
+_META = (("authorization", "Bearer mine"),)
 
 
 def field(number: int, content: bytes) -> bytes:
@@ -38,14 +40,14 @@ def messages(table: pa.Table, command: bytes) -> list[bytes]:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_batch(batch)
     schema, rows = list(pa.ipc.MessageReader.open_stream(sink.getvalue()))[:2]
-    descriptor = b"\x08\x02" + field(2, command)  # type: CMD
+    descriptor = b"\x08\x02" + field(2, command)  # of type CMD
     return [flight_data(schema, descriptor), flight_data(rows, metadata=digest(batch))]
 
 
 def call(port: int, method: str, sent: list[bytes]) -> str:
     """What the server says against it; empty where it takes it."""
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        calling = channel.stream_stream(method, request_serializer=None, response_deserializer=None)
+        calling: Any = channel.stream_stream(method, request_serializer=None, response_deserializer=None)
         try:
             list(calling(iter(sent), metadata=_META, timeout=20))
         except grpc.RpcError as error:
