@@ -102,6 +102,20 @@ def test_without_a_server_it_is_said(shell: Shell) -> None:
     assert (done.returncode, "the data server does not answer" in done.stderr) == (5, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("TRAINYARD_DATA", "http://127.0.0.1:8815", "'http://127.0.0.1:8815' is no address of a server"),
+        ("TRAINYARD_DATA", "grpc://127.0.0.1:99999", "is no address of a server: grpc://HOST:PORT is one"),
+        ("TRAINYARD_DATA_CA", "nowhere.pem", "TRAINYARD_DATA_CA: nowhere.pem cannot be read: No such file"),
+    ],
+)
+def test_an_environment_that_names_no_server_is_said(shell: Shell, name: str, value: str, words: str) -> None:
+    shell.env[name] = value
+    done = shell.yard("data", "list")
+    assert (done.returncode, len(done.stderr.splitlines()), words in done.stderr) == (4, 1, True), done.stderr
+
+
 def test_others_need_a_token(shell: Shell) -> None:
     token = shell.yard("token", "create", "somebody").stdout.strip()
     with shell.serve("--listen", EVERYWHERE) as process:

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.flight as fl
 
 from trainyard.data import host
+from trainyard.data.connecting import connect
 from trainyard.data.errors import DataError, Expired, Unavailable, from_flight
 from trainyard.data.patience import Patience
 from trainyard.data.receiving import digest
@@ -64,9 +65,8 @@ class Client:
         patience: float = 30.0,
     ) -> None:
         """`url`: grpc://host:port, or grpc+tls:// with `roots` (PEM) where its authority is not a public one. `patience`: the
-        seconds that a server may be away."""
-        self._flight = fl.FlightClient(url, tls_root_certs=roots)
-        self._options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())] if token else [])
+        seconds that a server may be away. Raises InvalidData and Refused for what is no address and no token."""
+        self._flight, self._options = connect(url, token, roots)
         self._same_host = same_host
         self._patience = patience
 

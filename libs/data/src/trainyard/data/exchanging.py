@@ -13,6 +13,7 @@ from threading import Thread
 import pyarrow as pa
 import pyarrow.flight as fl
 
+from trainyard.data.connecting import connect
 from trainyard.data.errors import from_flight
 from trainyard.data.patience import Patience
 from trainyard.data.receiving import check, digest
@@ -28,8 +29,7 @@ class Exchange:
         self, url: str, token: str | None = None, *, roots: bytes | None = None, patience: float = 30.0
     ) -> None:
         """As of trainyard.data.client.Client."""
-        self._flight = fl.FlightClient(url, tls_root_certs=roots)
-        self._options = fl.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())] if token else [])
+        self._flight, self._options = connect(url, token, roots)
         self._patience = patience
 
     def __enter__(self) -> Exchange:

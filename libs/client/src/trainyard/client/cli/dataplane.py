@@ -31,7 +31,10 @@ def client(ctx: typer.Context) -> Iterator[Client]:
     with told():
         from trainyard.data.client import Client  # noqa: PLC0415
 
-        roots = Path(authority).read_bytes() if authority else None
+        try:
+            roots = Path(authority).read_bytes() if authority else None
+        except OSError as error:
+            raise InvalidInput.one(f"{authority} cannot be read: {error.strerror}", "TRAINYARD_DATA_CA") from error
         with Client(place, token, roots=roots, patience=10) as opened:
             yield opened
 
