@@ -83,6 +83,8 @@ def test_a_dataset_from_put_to_rm(served: Shell) -> None:
         (("put", "digits", "digits.npz", "--size", "big"), 4, "'big' is no HEIGHTxWIDTH"),
         (("put", "digits", "digits.npz", "--label", "x"), 4, "'x' is no KEY=VALUE"),
         (("get", "none", "-o", "x.csv"), 3, "there is no dataset none here"),
+        (("serve", "--root", "digits.npz/data", "--port", "0"), 4, "digits.npz/data cannot be used: Not a directory"),
+        (("serve", "--root", "digits.npz", "--port", "0"), 4, "digits.npz cannot be used: "),
         (("expire", "digits", "soon"), 4, "a duration is a number of seconds"),
         (("serve", "--quota", "much"), 4, "a size is a number of bytes"),
         (("serve", "--certificate", "x.pem"), 4, "TLS needs both"),
@@ -94,6 +96,14 @@ def test_what_is_wrong_is_one_sentence(served: Shell, arguments: tuple[str, ...]
     assert done.returncode == code, done.stderr
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_place_that_takes_no_file_is_said(served: Shell) -> None:
+    served.yard("data", "put", "digits", "digits.npz")
+    for place in ("none/x.parquet", "none/x.arrow", "none/x.npz", "none/x.feather"):
+        done = served.yard("data", "get", "digits", "-o", place)
+        assert (done.returncode, len(done.stderr.splitlines())) == (4, 1), done.stderr
+        assert f"{place} cannot be written: No such file or directory" in done.stderr
 
 
 def test_without_a_server_it_is_said(shell: Shell) -> None:

@@ -199,3 +199,23 @@ def test_more_than_two_to_the_31_elements(start: Start) -> None:
         column = client.get("huge")["x"]
         assert len(column) == count
         assert column[-3:].to_pylist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "feather", "npz"])
+def test_a_dataset_that_does_not_fit_onto_the_disk_is_told_and_leaves_nothing(tmp_path: Path, ending: str) -> None:
+    code = f"""
+import resource, signal, sys
+from pathlib import Path
+import pyarrow as pa
+from trainyard.data import errors, sinks
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+table = pa.table({{"x": range(200_000)}})
+try:
+    sinks.write(Path({str(tmp_path / "x")!r} + ".{ending}"), table.schema, table.to_batches())
+except errors.InvalidData as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == f"{tmp_path}/x.{ending} cannot be written: File too large\n", done.stderr
+    assert not list(tmp_path.iterdir())

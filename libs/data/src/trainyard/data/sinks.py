@@ -19,7 +19,8 @@ Batches = Iterable[pa.RecordBatch]
 
 
 def write(path: Path, schema: pa.Schema, batches: Batches) -> int:
-    """Whole or not at all; the rows. Raises InvalidData for an ending or a type that has no form there."""
+    """Whole or not at all; the rows. Raises InvalidData for an ending or a type that has no form there, and for a place that
+    takes no file."""
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         raise InvalidData(f"{path.name} ends in nothing that can be written: {', '.join(WRITERS)} can")
@@ -29,6 +30,9 @@ def write(path: Path, schema: pa.Schema, batches: Batches) -> int:
         new.replace(path)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InvalidData(f"{path.suffix} cannot hold this: {str(error).splitlines()[0]}") from error
+    except OSError as error:
+        words = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
+        raise InvalidData(f"{path} cannot be written: {words}") from error
     finally:
         if os.path.lexists(new):
             new.unlink()

@@ -53,7 +53,11 @@ def serve(
         scheme = "grpc+tls" if pems else "grpc"
         host = f"[{listen}]" if ":" in listen else listen
         place = f"{scheme}://{host}:{data_port(layout.base_port) if port is None else port}"
-        serving = Serving(Store(folder, room), program.key(folder), who, place, pems, offers_files=is_loopback(listen))
+        try:
+            store, key = Store(folder, room), program.key(folder)
+        except OSError as error:
+            raise InvalidInput.one(f"{folder} cannot be used: {error.strerror}", "--root") from error
+        serving = Serving(store, key, who, place, pems, offers_files=is_loopback(listen))
         program.run(serving, lambda at: output.console.print(f"TRAINYARD_DATA={scheme}://{host}:{at}", highlight=False))
 
 
