@@ -118,6 +118,7 @@ def test_pictures_of_several_sizes_are_resized_where_it_is_said(pictures: Path, 
         ("a.parquet", b"PAR1 no", "cannot be read"),
         ("a.txt", b"x", "holds nothing in a format that is known: known are parquet, csv"),
         ("a.npy", b"\x93NUMPY\x01", "cannot be read"),
+        ("a.npz", b"PK\3\4 and no more", "a.npz cannot be read: File is not a zip file"),
         ("a.csv", b"x,y\n1,2\n3\n", "cannot be read: Invalid: CSV parse error: Row #3: Expected 2 columns, got 1"),
         ("a.jsonl", b"{broken", "cannot be read"),
     ],
@@ -139,6 +140,37 @@ def test_arrays_of_several_lengths_and_pickles_are_refused(tmp_path: Path) -> No
         read(str(tmp_path / "two.npz"))
     with pytest.raises(InvalidData, match="Python objects"):
         read(str(tmp_path / "objects.npy"))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.zeros(3, np.complex64), "x of .*x.npy cannot be read: no column holds complex64"),
+        (np.zeros((3, 2), np.longdouble), "no column holds float128"),
+        (np.zeros(3, [("a", np.int32)]), "no column holds"),
+        (np.zeros((3, 0)), r"a row of shape \[0\] holds nothing, which no column can say"),
+    ],
+)
+def test_arrays_that_no_column_holds_are_refused(tmp_path: Path, values: np.ndarray, words: str) -> None:
+    np.save(tmp_path / "x.npy", values)
+    with pytest.raises(InvalidData, match=words):
+        read(str(tmp_path / "x.npy"))
+
+
+def test_an_archive_with_a_damaged_array_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.arange(1000))
+    damaged = bytearray((tmp_path / "x.npz").read_bytes())
+    damaged[1000] ^= 255
+    (tmp_path / "x.npz").write_bytes(damaged)
+    with pytest.raises(InvalidData, match="cannot be read: Bad CRC-32"):
+        read(str(tmp_path / "x.npz"))
+
+
+def test_numbers_in_the_other_byte_order_come_as_they_are(tmp_path: Path, client: Client) -> None:
+    np.savez(tmp_path / "x.npz", flat=np.arange(3, dtype=">f4"), tensor=np.arange(6, dtype=">i2").reshape(3, 2))
+    client.put("x", read(str(tmp_path / "x.npz")))
+    batch = next(iter(Dataset("x", client=client).numpy(3)))
+    assert (batch["flat"].tolist(), batch["tensor"].tolist()) == ([0, 1, 2], [[0, 1], [2, 3], [4, 5]])
 
 
 def test_files_of_two_kinds_are_not_mixed(tmp_path: Path) -> None:

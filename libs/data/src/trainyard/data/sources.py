@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import tokenize
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +35,7 @@ FORMATS = {
 ARRAYS = (".npy", ".npz")
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif", ".tif", ".tiff")
 _ROWS = 1024  # of an array in memory, at a time
+_PICTURES = 64 * 2**20  # bytes of pictures in memory, at a time
 
 
 def read(place: str, *, size: tuple[int, int] | None = None) -> Source:
@@ -129,9 +133,12 @@ def _format(place: str, names: list[str]) -> str:
 
 def _arrays(path: Path) -> Source:
     try:
-        loaded = np.load(path, allow_pickle=False, mmap_mode="r" if path.suffix == ".npy" else None)
-        arrays = {path.stem: loaded} if path.suffix == ".npy" else {name: loaded[name] for name in loaded.files}
-    except (ValueError, OSError, EOFError) as error:
+        if path.suffix == ".npy":
+            arrays = {path.stem: np.load(path, allow_pickle=False, mmap_mode="r")}
+        else:
+            with path.open("rb") as file, np.lib.npyio.NpzFile(file) as loaded:  # np.load leaves broken ones open
+                arrays = {name: np.asarray(loaded[name]) for name in loaded.files}
+    except (ValueError, OSError, EOFError, BadZipFile, NotImplementedError, zlib.error, tokenize.TokenError) as error:
         raise InvalidData(f"{path} cannot be read: {_line(error)}") from error
     lengths = {name: values.shape[0] if values.ndim else None for name, values in arrays.items()}
     if not arrays or None in lengths.values() or len(set(lengths.values())) != 1:
@@ -146,16 +153,32 @@ def _arrays(path: Path) -> Source:
                 {name: column(np.ascontiguousarray(values[at:end])) for name, values in arrays.items()}
             )
 
-    empty = {name: column(np.zeros((1, *values.shape[1:]), values.dtype)) for name, values in arrays.items()}
-    return Source(pa.record_batch(empty).schema, rows_from)
+    return Source(pa.schema([(name, _type(path, name, values)) for name, values in arrays.items()]), rows_from)
+
+
+def _type(path: Path, name: str, values: np.ndarray[Any, Any]) -> pa.DataType:
+    try:
+        return column(np.zeros((1, *values.shape[1:]), values.dtype)).type
+    except InvalidData as error:
+        raise InvalidData(f"{name} of {path} cannot be read: {error}") from error
 
 
 def column(values: np.ndarray[Any, Any]) -> pa.Array:
-    """[rows, …] as a column: tensors where there is more than one dimension."""
+    """[rows, …] as a column: tensors where there is more than one dimension. Raises InvalidData for what none can hold."""
+    shape = values.shape[1:]
+    if 0 in shape:
+        raise InvalidData(f"a row of shape {list(shape)} holds nothing, which no column can say")
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    try:
+        # pyarrow's own way to tensors wants strides that an array of one row need not have
+        flat = pa.array(values if values.ndim == 1 else np.ascontiguousarray(values).reshape(-1))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise InvalidData(
+            f"no column holds {values.dtype}: numbers, truth values, text and times can be put"
+        ) from error
     if values.ndim == 1:
-        return pa.array(values)
-    shape = values.shape[1:]  # pyarrow's own way wants strides that an array of one row need not have
-    flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+        return flat
     storage = pa.FixedSizeListArray.from_arrays(flat, math.prod(shape))
     return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(flat.type, shape), storage)
 
@@ -175,7 +198,7 @@ def _images(files: list[Path], size: tuple[int, int] | None) -> Source:
 
     def rows_from(row: int) -> Iterator[pa.RecordBatch]:
         left = iter(files[row:])
-        while some := list(itertools.islice(left, 64)):
+        while some := list(itertools.islice(left, max(1, min(64, _PICTURES // first.nbytes)))):
             pixels = [_pixels(file, size) for file in some]
             other = next((file for file, each in zip(some, pixels, strict=True) if each.shape != first.shape), None)
             if other is not None:
@@ -198,7 +221,7 @@ def _pixels(file: Path, size: tuple[int, int] | None) -> np.ndarray[Any, Any]:
         with Image.open(file) as opened:
             picture = ImageOps.exif_transpose(opened).convert("RGB")
             return np.asarray(picture.resize(size[::-1]) if size else picture)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, OverflowError, MemoryError, Image.DecompressionBombError) as error:
         raise InvalidData(f"{file} is no picture that can be read: {_line(error)}") from error
 
 
