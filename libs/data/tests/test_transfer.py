@@ -175,10 +175,13 @@ def test_an_upload_becomes_no_other_dataset(client: Client) -> None:
         client.act("commit", dataset="letters", upload="u1", rows=0)
 
 
-def test_a_commit_whose_answer_was_lost_answers_the_same(client: Client) -> None:
+def test_a_commit_whose_answer_was_lost_answers_the_same_and_leaves_no_second_copy(
+    client: Client, store: Store
+) -> None:
     made = client.put("digits", table(5), upload="u1")
     assert client.act("commit", dataset="digits", upload="u1", rows=5) == made
     assert client.put("digits", table(5), upload="u1") == made
+    assert not store.folder("u1").exists()
 
 
 def test_what_was_committed_last_is_current_though_the_clock_was_set_back(tmp_path: Path, serve: Served) -> None:

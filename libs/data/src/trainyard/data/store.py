@@ -137,7 +137,10 @@ class Store:
         with self._lock:
             version = _version_of(upload)
             with suppress(NotFound):
-                return self.get(name, version)
+                done = self.get(name, version)
+                with suppress(NotFound):  # what was sent once more, since the first answer was lost
+                    self.give_up(upload, owner)
+                return done
             manifest = self.upload(upload, owner)
             if name != manifest.name:
                 raise Conflict(f"upload {upload} was begun for {manifest.name}, not for {name}")
