@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
@@ -215,6 +216,43 @@ def test_nonsense_is_answered_in_words(client: Client) -> None:
         client.act("delete")
     with pytest.raises(InvalidData, match="schema is no Arrow schema"):
         client.act("begin", upload="u", dataset="d", schema="AAAA")
+
+
+@pytest.mark.parametrize(
+    ("action", "said", "words"),
+    [
+        ("expire", {"dataset": "digits", "after": math.nan}, "after is missing: this action needs it, as a number"),
+        ("commit", {"dataset": "digits", "upload": "u1", "rows": math.inf}, "rows is missing"),
+        ("list", {"prefix": ["d"]}, "prefix is missing: this action needs it, as text"),
+        (
+            "begin",
+            {"dataset": "digits", "upload": "u2", "schema": "AAAA", "labels": ["x"]},
+            "labels are no JSON object",
+        ),
+    ],
+)
+def test_values_of_another_kind_are_named(client: Client, action: str, said: dict[str, object], words: str) -> None:
+    client.put("digits", table(5), upload="u1")
+    with pytest.raises(InvalidData, match=words):
+        client.act(action, **said)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"dataset": 5}, "'5' is no name for a dataset"),
+        ({"dataset": "digits", "version": {}, "columns": []}, "'{}' is no version and no upload"),
+        ({"dataset": "digits", "columns": "label"}, "columns are no list of names"),
+    ],
+)
+def test_a_command_of_another_kind_is_answered_in_words(
+    client: Client, serve: Served, asked: dict[str, object], words: str
+) -> None:
+    client.put("digits", table(5))
+    flight = fl.FlightClient(f"grpc://127.0.0.1:{serve().port}")
+    options = fl.FlightCallOptions(headers=[(b"authorization", b"Bearer mine")])
+    with pytest.raises(fl.FlightServerError, match=words):
+        flight.get_flight_info(fl.FlightDescriptor.for_command(json.dumps(asked).encode()), options)
 
 
 def test_batches_are_of_a_size_that_flight_likes() -> None:

@@ -5,6 +5,7 @@ The server calls them through `ACTIONS`. Fields of a call: `dataset`, `version`,
 
 from __future__ import annotations
 
+import math
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,19 +37,22 @@ class Call:
 
     def number(self, name: str) -> float:
         value = self.said.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise InvalidData(f"{name} is missing: this action needs it, as a number")
         return value
 
 
 def listed(call: Call) -> Answer:
     """Every version of every dataset whose name begins with `prefix`."""
-    prefix = call.said.get("prefix") or ""
+    prefix = call.text("prefix") if call.said.get("prefix") else ""
     return {"datasets": [_about(each) for each in call.store.versions() if each.name.startswith(prefix)]}
 
 
 def begin(call: Call) -> Answer:
     """An upload `upload` of `dataset` with `schema` (Arrow IPC, base64), or how far it is."""
+    labels = call.said.get("labels") or {}
+    if not isinstance(labels, dict):
+        raise InvalidData("labels are no JSON object of texts")
     try:
         schema = b64decode(call.text("schema"), validate=True)
         manifest = Manifest(
@@ -57,7 +61,7 @@ def begin(call: Call) -> Answer:
             schema=schema,
             created=call.now,
             owner=call.caller,
-            labels={str(key): str(value) for key, value in (call.said.get("labels") or {}).items()},
+            labels={str(key): str(value) for key, value in labels.items()},
         )
         manifest.arrow_schema()
     except (ValueError, OSError) as error:

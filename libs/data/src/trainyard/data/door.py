@@ -55,7 +55,7 @@ def command(descriptor: Any) -> dict[str, Any]:
 def parsed(data: bytes) -> dict[str, Any]:
     try:
         said = json.loads(data or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
         raise InvalidData("what was asked is no JSON object")

@@ -77,10 +77,10 @@ def from_json(data: bytes) -> Manifest:
         raise InvalidData(f"this is no manifest of a dataset: {error}") from error
 
 
-def checked_name(name: str) -> str:
-    """`name`, or InvalidData."""
-    if not NAME.fullmatch(name):
+def checked_name(name: object) -> str:
+    """`name`, whatever somebody sent as one, or InvalidData."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidData(
-            f"{name[:120]!r} is no name for a dataset: up to four words between `/`, of a-z, 0-9, `.`, `_` and `-`"
+            f"{str(name)[:120]!r} is no name for a dataset: up to four words between `/`, of a-z, 0-9, `.`, `_` and `-`"
         )
     return name

@@ -58,11 +58,14 @@ class DataServer(fl.FlightServerBase):  # type: ignore[misc]
         with told():
             asked = command(descriptor)
             manifest = self._store.get(asked.get("dataset", ""), asked.get("version"))
-            return self._info(manifest, tuple(asked.get("columns") or ()), caller(context))
+            columns = asked.get("columns") or []
+            if not isinstance(columns, list):
+                raise InvalidData("columns are no list of names")
+            return self._info(manifest, tuple(columns), caller(context))
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[fl.FlightInfo]:
         with told():
-            prefix = criteria.decode()
+            prefix = criteria.decode(errors="replace")
             for manifest in self._store.versions():
                 if manifest.name.startswith(prefix):
                     yield _info(manifest, manifest.arrow_schema(), [])

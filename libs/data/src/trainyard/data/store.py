@@ -250,9 +250,9 @@ def _version_of(upload: str) -> str:
     return f"v{upload}"
 
 
-def _plain(name: str) -> str:
-    if not name.isascii() or not name.replace("-", "").isalnum() or len(name) > 80:
-        raise NotFound(f"{name[:90]!r} is no version and no upload")
+def _plain(name: object) -> str:
+    if not isinstance(name, str) or not name.isascii() or not name.replace("-", "").isalnum() or len(name) > 80:
+        raise NotFound(f"{str(name)[:90]!r} is no version and no upload")
     return name
 
 
