@@ -248,3 +248,55 @@ for source in ("tensorflow", "torch", "arrow"):
         assert back == rows, (source, target, back)
 assert convert(pa.array([[9.0], *rows], pa.list_(pa.float32())).slice(1), "torch").offsets().tolist() == [0, 1, 1, 4]
 """)
+
+
+def test_places_out_of_order_twice_or_outside_give_the_same_numbers_everywhere() -> None:
+    """JAX fills up with places outside and SciPy keeps some twice: PyTorch and Arrow would write past their memory for the
+    ones, and take the last value of the others."""
+    holds("""
+import scipy.sparse
+from jax.experimental.sparse import BCOO, BCSR
+wanted = np.float32([[0, 3, 0], [4, 0, 0]])
+twice = (np.float32([4, 1, 2]), ([1, 0, 0], [0, 1, 1]))
+sources = {
+    "twice": scipy.sparse.coo_array(twice, (2, 3)), "rows": scipy.sparse.csr_array((2, 3), dtype="f4"),
+    "padded": BCOO.fromdense(jax.numpy.array(wanted), nse=6), "rows padded": BCSR.fromdense(jax.numpy.array(wanted), nse=6),
+    "unsorted": tf.SparseTensor([[1, 0], [0, 1]], [4.0, 3.0], (2, 3)),
+}
+sources["rows"] = scipy.sparse.csr_array((np.float32([2, 1, 4]), [1, 1, 0], [0, 2, 3]), (2, 3))
+for name, x in sources.items():
+    y, told = convert(x, "torch", explain=True)
+    assert np.array_equal(y.to_dense(), wanted) and told["values"].reasons, (name, y, told)
+    if "rows" not in name:
+        assert y.is_coalesced() and y.values().tolist() == [3, 4], (name, y)
+        assert name == "unsorted" or np.array_equal(tf.sparse.to_dense(convert(x, "tensorflow")), wanted), name
+    assert np.array_equal(convert(x, "arrow").to_tensor().to_numpy(), wanted), name
+try: convert(sources["twice"], "torch", copy=False)
+except CannotShare as error: assert "its places had to be put in order" in str(error)
+else: raise SystemExit("copied")
+""")
+
+
+def test_sparse_and_ragged_tensors_that_another_framework_has_not_are_refused() -> None:
+    holds("""
+def refused(x, to, words):
+    try: convert(x, to)
+    except TensorError as error: assert words in str(error), error
+    else: raise SystemExit(words)
+dense_rows = torch.sparse_coo_tensor([[0, 1]], torch.ones(2, 3), (2, 3))
+for target in ("arrow", "numpy", "tensorflow", "paddle"):
+    refused(dense_rows, target, f"1 of its 2 dimensions are dense, which {target} has not")
+assert convert(dense_rows, "jax").n_dense == 1
+refused(torch.eye(2, dtype=torch.bfloat16).to_sparse(), "numpy", "numpy does not take this COO tensor: scipy.sparse does not")
+refused(torch.stack([torch.eye(3)] * 2).to_sparse_csr(), "numpy", "CSR of 3 dimensions, two can cross")
+ragged = torch.nested.nested_tensor([torch.ones(2, 3), torch.zeros(4, 3)], layout=torch.jagged)
+assert convert(convert(ragged, "arrow"), "tensorflow").shape.as_list() == [2, None, 3]
+refused(ragged.transpose(1, 2), "tensorflow", "its ragged dimension is not the second")
+starts, lengths = torch.tensor([0, 1, 2]), torch.tensor([2, 3, 1])
+part = torch.nested.narrow(torch.arange(15.0).reshape(3, 5), 1, starts, lengths, layout=torch.jagged)
+refused(part, "tensorflow", "its rows lie apart")
+assert convert(part.contiguous(), "arrow").to_pylist() == [[0, 1], [6, 7, 8], [12]]
+class BCOO: pass
+kept = BCOO()
+assert convert({"x": torch.ones(1), "own": kept}, "numpy")["own"] is kept, "a class of that name is no tensor"
+""")

@@ -23,11 +23,14 @@ class Composite:
     parts: Mapping[str, Any]
     """Tensors of the same framework."""
     shape: tuple[int, ...] = ()
+    padded: bool = False
+    """Places outside of its shape stand for nothing."""
 
 
 def opened(x: Any) -> Composite | None:
     """None: it is no such tensor. Raises TensorError for one that has no such parts."""
-    opener = OPENERS.get(type(x).__name__)
+    kind = type(x)
+    opener = OPENERS.get(kind.__name__) if str(kind.__module__).partition(".")[0] in _PACKAGES else None
     return None if opener is None else opener(x)
 
 
@@ -37,7 +40,11 @@ def _torch(x: Any) -> Composite | None:
         if layout != "torch.jagged":
             words = "it is nested without one block of memory"
             raise TensorError(f"{words}: torch.nested.nested_tensor(…, layout=torch.jagged) has one")
-        return Composite(RAGGED, {"values": x.values(), "starts": x.offsets()})
+        if x.lengths() is not None:
+            raise TensorError("its rows lie apart, since it is a part of another: x.contiguous() has them together")
+        if type(x.shape[1]) is not int and all(type(dim) is int for dim in x.shape[2:]):
+            return Composite(RAGGED, {"values": x.values(), "starts": x.offsets()})
+        raise TensorError("its ragged dimension is not the second, as elsewhere: transpose it")
     if layout == "torch.sparse_coo":
         whole = x.coalesce()
         return Composite(COO, {"indices": whole.indices().t(), "values": whole.values()}, tuple(x.shape))
@@ -61,7 +68,7 @@ def _paddle_or_torch(x: Any) -> Composite | None:
 def _bcoo(x: Any) -> Composite:
     if x.n_batch or x.n_dense:
         raise TensorError("it has batch or dense dimensions, which no other framework has: x.todense()")
-    return Composite(COO, {"indices": x.indices, "values": x.data}, tuple(x.shape))
+    return Composite(COO, {"indices": x.indices, "values": x.data}, tuple(x.shape), padded=True)
 
 
 def _bcsr(x: Any) -> Composite:
@@ -85,7 +92,8 @@ def _tf_ragged(x: Any) -> Composite:
 def _scipy_coo(x: Any) -> Composite:
     import numpy as np  # noqa: PLC0415
 
-    return Composite(COO, {"indices": np.stack([x.row, x.col], axis=1).astype(np.int64), "values": x.data}, x.shape)
+    places = getattr(x, "coords", None) or (x.row, x.col)
+    return Composite(COO, {"indices": np.stack(places, axis=1).astype(np.int64), "values": x.data}, x.shape)
 
 
 def _scipy_csr(x: Any) -> Composite:
@@ -122,3 +130,5 @@ OPENERS: dict[str, Callable[[Any], Composite | None]] = {
     "LargeListArray": _arrow_list,
 }  # fmt: skip
 """By the name of its type, so that no framework is imported to ask."""
+_PACKAGES = frozenset({"torch", "paddle", "jax", "tensorflow", "scipy", "pyarrow"})
+"""Where such a type comes from; others have types of these names too."""

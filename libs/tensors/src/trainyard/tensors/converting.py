@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from trainyard.tensors import composites, making, registry, trees
+import numpy as np
+
+from trainyard.tensors import composites, making, placing, registry, trees
 from trainyard.tensors.dtypes import name_of
 from trainyard.tensors.errors import CannotShare, TensorError
 from trainyard.tensors.facts import Facts
@@ -104,6 +107,8 @@ class _Parts(NamedTuple):
     composite: composites.Composite
     target: Bridge
     leaves: dict[str, _Leaf]
+    copied_from: str | None
+    """Framework whose parts had to be put in order first."""
 
     @staticmethod
     def read(
@@ -111,6 +116,7 @@ class _Parts(NamedTuple):
     ) -> _Parts:
         framework = target.traits().name
         making.possible(framework, composite.kind)
+        composite, copied_from = _in_order(composite, target, copy)
         home = registry.named(making.HOMES.get(framework, framework))
         places = "int32" if target.traits().narrow else None
         leaves = {}
@@ -119,14 +125,46 @@ class _Parts(NamedTuple):
             if not isinstance(leaf, _Leaf):
                 raise TensorError(f"the {name} of this {composite.kind} tensor are no plain tensor")
             leaves[name] = leaf
-        return _Parts(composite, target, leaves)
+        return _Parts(composite, target, leaves, copied_from)
 
     def convert(self) -> tuple[Any, dict[str, Explanation]]:
         done = {name: leaf.convert() for name, leaf in self.leaves.items()}
         made = making.made(
             self.target.traits().name, self.composite, {name: found for name, (found, _) in done.items()}
         )
-        return made, {name: told for name, (_, told) in done.items()}
+        return made, {name: self._told(name, told) for name, (_, told) in done.items()}
+
+    def _told(self, name: str, told: Explanation) -> Explanation:
+        if self.copied_from is None:
+            return told
+        moved = told.bytes_moved or self.leaves[name].facts.bytes
+        return told._replace(
+            source=self.copied_from, zero_copy=False, reasons=(_ORDER, *told.reasons), bytes_moved=moved
+        )
+
+
+_ORDER = "its places had to be put in order"
+
+
+def _in_order(
+    composite: composites.Composite, target: Bridge, copy: bool | None
+) -> tuple[composites.Composite, str | None]:
+    """With the framework that it was copied from, if it was. Within one framework it stays as it is."""
+    source = registry.of(composite.parts["values"].__class__)
+    if source is None or (source is target and source.traits().name != "numpy"):
+        return composite, None
+    places = {name: _numpy(part) for name, part in composite.parts.items() if name in composites.PLACES}
+    blank = np.broadcast_to(np.False_, source.facts(composite.parts["values"]).shape)
+    if placing.in_order(composite, {**places, "values": blank}) is None:
+        return composite, None
+    if copy is False:
+        raise CannotShare(f"{_ORDER}, which copies it")
+    ordered = placing.in_order(composite, {**places, "values": _numpy(composite.parts["values"])})
+    return replace(composite, parts=ordered or {}), source.traits().name
+
+
+def _numpy(x: Any) -> Any:
+    return convert_framework_tensor(x, "numpy")
 
 
 def _planned(

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from trainyard.tensors.composites import COO, CSR, RAGGED, Composite
 from trainyard.tensors.errors import TensorError
 
 Make = Callable[[Mapping[str, Any], tuple[int, ...]], Any]
 HOMES = {"arrow": "numpy"}
 """Where parts go, if not to the framework itself: Arrow's sparse tensors are made of NumPy's arrays."""
+_HYBRID = frozenset({"torch", "jax"})
+"""Their values may be tensors of their own."""
 
 
 def possible(framework: str, kind: str) -> None:
@@ -21,7 +25,17 @@ def possible(framework: str, kind: str) -> None:
 
 
 def made(framework: str, composite: Composite, parts: Mapping[str, Any]) -> Any:
-    return MAKERS[framework, composite.kind](parts, composite.shape)
+    """Raises TensorError, also for what the framework itself does not take."""
+    dense = len(parts["values"].shape) - 1
+    if dense and composite.kind == COO and framework not in _HYBRID:
+        raise TensorError(
+            f"{dense} of its {len(composite.shape)} dimensions are dense, which {framework} has not: make it dense"
+        )
+    try:
+        return MAKERS[framework, composite.kind](parts, composite.shape)
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:  # Arrow's errors are of these
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise TensorError(f"{framework} does not take this {composite.kind} tensor: {line}") from error
 
 
 def _torch_coo(parts: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
@@ -102,7 +116,8 @@ def _scipy() -> Any:
 def _arrow_coo(parts: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
-    return pa.SparseCOOTensor.from_numpy(parts["values"].reshape(-1, 1), parts["indices"], shape)
+    indices = np.ascontiguousarray(parts["indices"])
+    return pa.SparseCOOTensor.from_numpy(parts["values"].reshape(-1, 1), indices, shape)
 
 
 def _arrow_csr(parts: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
@@ -116,7 +131,14 @@ def _arrow_ragged(parts: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
 
     starts = parts["starts"]
     kind = pa.ListArray if starts.dtype.itemsize == 4 else pa.LargeListArray
-    return kind.from_arrays(pa.array(starts), pa.array(parts["values"]))
+    return kind.from_arrays(pa.array(starts), _rows(parts["values"]))
+
+
+def _rows(values: Any) -> Any:
+    """A column of numbers, or of tensors."""
+    from trainyard.tensors.bridges import arrow, numpy  # noqa: PLC0415
+
+    return arrow.take(numpy.give(values), numpy.facts(values))
 
 
 MAKERS: dict[tuple[str, str], Make] = {
